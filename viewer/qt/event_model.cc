@@ -5,6 +5,7 @@
 
 #include "margay/scene/time_axis.h"
 #include "paint.h"
+#include "patterns.h"
 
 namespace margay::viewer {
 namespace {
@@ -112,7 +113,9 @@ QVariant EventModel::data(const QModelIndex& index, int role) const {
       if (column != EventColumn::kName) return {};
       const scene::State& state = listed.page->names[listed.row->name];
       QPixmap box(kEventBox, kEventBox);
-      box.fill(colour_of(session_.palette().look(state.name, state.family).colour));
+      box.fill(Qt::transparent);
+      QPainter p(&box);
+      fill_box(p, box.rect(), session_.palette().look(state.name, state.family));
       return box;
     }
     case Qt::BackgroundRole: {

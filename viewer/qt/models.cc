@@ -10,6 +10,7 @@
 
 #include "margay/scene/time_axis.h"
 #include "paint.h"
+#include "patterns.h"
 
 namespace margay::viewer {
 
@@ -121,9 +122,9 @@ constexpr int kBox = 14;  // pixels, of a colour's box
 QPixmap box_of(const scene::Look& look) {
   QPixmap box(2 * kBox, 2 * kBox);
   box.setDevicePixelRatio(2);
-  box.fill(look.hatch ? QColor(Qt::transparent) : colour_of(look.colour));
+  box.fill(Qt::transparent);
   QPainter p(&box);
-  if (look.hatch) p.fillRect(QRect(0, 0, kBox, kBox), QBrush(colour_of(look.colour), Qt::BDiagPattern));
+  fill_box(p, QRectF(0, 0, kBox, kBox), look);
   p.setPen(colour_of(look.colour));
   p.drawRect(QRectF(0.5, 0.5, kBox - 1, kBox - 1));
   return box;

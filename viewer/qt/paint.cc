@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "margay/scene/time_axis.h"
+#include "patterns.h"
 
 namespace margay::viewer {
 namespace {
@@ -23,11 +24,6 @@ constexpr double kGridWidth = 40;  // a rectangle narrower than this has no outl
 
 QString elided(const QString& text, const QFontMetricsF& metrics, double width) {
   return metrics.elidedText(text, Qt::ElideMiddle, std::max(0.0, width));
-}
-
-QBrush brush_of(const scene::Look& look, double strength, const scene::Palette& palette) {
-  if (!look.hatch) return {colour_of(palette.at(look.colour, strength))};
-  return {colour_of(look.colour), Qt::BDiagPattern};
 }
 
 scene::Look look_of(const scene::ViewData& data, std::int32_t state, const scene::Palette& palette) {
@@ -71,7 +67,7 @@ class Inks {
     if (!look) look = look_of(data_, state, palette_);
     return *look;
   }
-  QBrush brush(std::int32_t state) { return brush_of(look(state), 1, palette_); }
+  QBrush hatch(std::int32_t state) { return {colour_of(look(state).colour), Qt::BDiagPattern}; }
   // Of what is not hatched.
   const Shade& shade(std::int32_t state, double strength) {
     return shade_of(palette_, look(state).colour,
@@ -134,7 +130,7 @@ class CallPainter {
     for (const scene::VisitBox& b : calls.boxes)
       if (is_hatched(b)) boxes.append(box_of(b.x0, b.x1, b.y0, b.y1));
     p_.setPen(Qt::NoPen);
-    p_.setBrush(inks_.brush(scene::kNoState));
+    p_.setBrush(inks_.hatch(scene::kNoState));
     p_.drawRects(boxes);
     p_.setBrush(Qt::NoBrush);
   }
@@ -146,14 +142,19 @@ class CallPainter {
     for (const scene::VisitBox& b : boxes)
       if (in_line(b)) put(b);
     draw_line(y0 + inset, y1);
+    PatternBoxes patterns;
+    QList<QRectF> places;
     for (const scene::VisitBox& b : boxes) {
-      QRectF box = box_of(b.x0, b.x1, y0 + inset, y1);
+      QRectF& box = places.emplaceBack(box_of(b.x0, b.x1, y0 + inset, y1));
+      const auto state = static_cast<std::int32_t>(b.state);
       if (!in_line(b) && !is_hatched(b)) {
         if (box.width() > 3) p_.fillRect(box, background_), box.setLeft(box.left() + line_);
-        p_.fillRect(box, inks_.shade(static_cast<std::int32_t>(b.state), 1).fill);
+        p_.fillRect(box, inks_.shade(state, 1).fill);
       }
-      mark(b, box);
+      patterns.add(box, inks_.look(state).pattern, inks_.shade(state, 1).text);
     }
+    patterns.draw(p_);
+    for (std::size_t i = 0; i < boxes.size(); ++i) mark(boxes[i], places[static_cast<qsizetype>(i)]);
   }
 
   // As aggregates of several parts are.
@@ -265,28 +266,32 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
     return box;
   };
   QList<QRectF> hatched;
+  PatternBoxes patterns;
   for (const scene::Rect& r : layout.rects) {
     const QRectF box = box_of(r);
     if (r.absent_or_unknown()) {
       hatched.append(box);
     } else {
-      p.fillRect(box, inks.shade(r.state, r.strength).fill);
+      const Shade& shade = inks.shade(r.state, r.strength);
+      p.fillRect(box, shade.fill);
       // A part whose time is known in part only is hatched as far as that goes.
+      QRectF known = box;
       if (r.known < 0.995F) {
-        QRectF rest = box;
-        rest.setTop(box.bottom() - box.height() * (1 - static_cast<double>(r.known)));
-        p.fillRect(rest, background);
-        hatched.append(rest);
+        known.setBottom(box.bottom() - box.height() * (1 - static_cast<double>(r.known)));
+        hatched.append(QRectF(known.bottomLeft(), box.bottomRight()));
+        p.fillRect(hatched.back(), background);
       }
+      patterns.add(known, inks.look(r.state).pattern, shade.text, r.strength);
     }
     if (r.mark != scene::Mark::kNone && r.x1 - r.x0 >= 4 && r.y1 - r.y0 >= 4) {
       marks.append({box.bottomLeft(), box.topRight()});
       if (r.mark == scene::Mark::kCross) marks.append({box.topLeft(), box.bottomRight()});
     }
   }
+  patterns.draw(p);
   // Together: a pattern is made anew whenever it is changed to.
   p.setPen(Qt::NoPen);
-  p.setBrush(inks.brush(scene::kNoState));
+  p.setBrush(inks.hatch(scene::kNoState));
   p.drawRects(hatched);
   p.setBrush(Qt::NoBrush);
   for (const scene::Rect& r : layout.rects) {
@@ -441,7 +446,8 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
   QPen line(colour_of(palette.background()));
   line.setWidthF(1);
   Inks inks(data, palette);
-  const QBrush nothing = inks.brush(scene::kNoState);
+  PatternBoxes patterns;
+  const QBrush nothing = inks.hatch(scene::kNoState);
   for (const scene::Bar& b : bars) {
     const double x0 = x_in(area, range, data.boundaries[b.first]),
                  x1 = x_in(area, range, data.boundaries[b.last]);
@@ -452,16 +458,18 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
                        QPointF(x1, area.bottom() - s.from * area.height()));
       if (!inks.look(s.state).hatch) {
         p.fillRect(box, inks.shade(s.state, 1).fill);
+        patterns.add(box, inks.look(s.state).pattern, inks.shade(s.state, 1).text);
         continue;
       }
       p.fillRect(box, colour_of(palette.background()));
-      p.fillRect(box, inks.brush(s.state));
+      p.fillRect(box, inks.hatch(s.state));
     }
     if (x1 - x0 > 3) {
       p.setPen(line);
       p.drawLine(QPointF(x1, area.top()), QPointF(x1, area.bottom()));
     }
   }
+  patterns.draw(p);
   p.restore();
 }
 
@@ -496,8 +504,8 @@ void paint_quality(QPainter& p, const QRectF& area, const scene::Steps& steps,
       p.drawPath(path);
     };
     p.setRenderHint(QPainter::Antialiasing, true);
-    const QColor gain = colour_of(scene::Palette::family(palette.theme(), wire::FAMILY_COMPUTE));
-    const QColor loss = colour_of(scene::Palette::family(palette.theme(), wire::FAMILY_COLLECTIVE));
+    const QColor gain = colour_of(palette.family(wire::FAMILY_COMPUTE));
+    const QColor loss = colour_of(palette.family(wire::FAMILY_COLLECTIVE));
     curve(true, gain, Qt::SolidLine);
     curve(false, loss, Qt::DashLine);
     if (steps.jump >= 0) {
@@ -564,8 +572,8 @@ double paint_legend(QPainter& p, const QRectF& area, const scene::ViewData& data
     const double width = box + 4 + metrics.horizontalAdvance(name) + 14;
     if (x + width > area.right() && x > area.left()) x = area.left(), y += line;
     if (y + line > area.bottom()) break;
-    p.fillRect(QRectF(x, y + (line - box) / 2, box, box),
-               brush_of(look_of(data, static_cast<std::int32_t>(s), palette), 1, palette));
+    const QRectF at(x, y + (line - box) / 2, box, box);
+    fill_box(p, at, look_of(data, static_cast<std::int32_t>(s), palette));
     p.setPen(colour_of(palette.ink()));
     p.drawText(QRectF(x + box + 4, y, width, line), Qt::AlignLeft | Qt::AlignVCenter, name);
     x += width;

@@ -238,7 +238,7 @@ std::optional<Session::Selection> Session::selected_in(const scene::ViewData& ne
   return out;
 }
 
-void Session::learn(const std::vector<scene::State>& states) {
+bool Session::learn(const std::vector<scene::State>& states) {
   scene::ViewData all;
   all.states = states_;
   std::unordered_set<std::string> known;
@@ -247,9 +247,16 @@ void Session::learn(const std::vector<scene::State>& states) {
     if (all.states.size() >= kMostStates) break;
     if (!s.name.empty() && is_state(s.family) && known.insert(s.name).second) all.states.push_back(s);
   }
-  if (all.states.size() == states_.size()) return;
+  if (all.states.size() == states_.size()) return false;
   states_.clear();
   for (const std::uint32_t i : scene::states_in_order(all)) states_.push_back(all.states[i]);
+  palette_.tell_apart(states_);
+  return true;
+}
+
+void Session::set_palette(scene::Theme theme, scene::ColourMap given, scene::Hues hues) {
+  palette_ = scene::Palette(theme, std::move(given), hues);
+  palette_.tell_apart(states_);
 }
 
 // Of a picture that was drawn without it.
@@ -356,9 +363,10 @@ void Session::take(ReportPtr report) {
                                                   ? static_cast<wire::StateFamily>(family)
                                                   : wire::FAMILY_OTHER});
   }
-  learn(states);
+  const bool more = learn(states);
   // Whoever hears of it may choose what is looked at: then that is all that is asked.
   emit report_changed();
+  if (more) emit view_changed();
   if (show_report()) return;
   due_ = due_ || (follows() && report_->slice_index() != asked_slice_) || data_->empty();
   ask_if_due();
@@ -532,7 +540,11 @@ void Session::select(std::optional<Selection> selection) {
   emit view_changed();
 }
 void Session::set_theme(scene::Theme theme) {
-  palette_ = scene::Palette(theme, palette_.overrides());
+  set_palette(theme, palette_.overrides(), palette_.hues());
+  emit view_changed();
+}
+void Session::set_hues(scene::Hues hues) {
+  set_palette(palette_.theme(), palette_.overrides(), hues);
   emit view_changed();
 }
 void Session::set_colour(const std::string& state, std::optional<scene::Rgb> colour) {
@@ -541,10 +553,10 @@ void Session::set_colour(const std::string& state, std::optional<scene::Rgb> col
     colours[state] = *colour;
   else
     colours.erase(state);
-  palette_ = scene::Palette(palette_.theme(), std::move(colours));
+  set_palette(palette_.theme(), std::move(colours), palette_.hues());
   // What another window has kept meanwhile counts from now on here, too.
   if (auto kept = colours_.change(state, colour)) {
-    palette_ = scene::Palette(palette_.theme(), std::move(*kept));
+    set_palette(palette_.theme(), std::move(*kept), palette_.hues());
     colours_trouble_.clear();
   } else {
     colours_trouble_ = tr("this colour is not kept: %1").arg(QString::fromStdString(kept.error().message));

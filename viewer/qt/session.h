@@ -132,6 +132,7 @@ class Session : public QObject {
   void search(const std::string& text);
   void select(std::optional<Selection> selection);
   void set_theme(scene::Theme theme);
+  void set_hues(scene::Hues hues);
   // Kept for later sessions; none: the usual one.
   void set_colour(const std::string& state, std::optional<scene::Rgb> colour);
   // Scrolled and zoomed in space, units of the rows.
@@ -173,7 +174,9 @@ class Session : public QObject {
   bool lacks_the_newest(const scene::ViewData& answer) const;
   void reported();
   void make_rows();
-  void learn(const std::vector<scene::State>& states);
+  // True if there were new ones: then others may have patterns.
+  bool learn(const std::vector<scene::State>& states);
+  void set_palette(scene::Theme theme, scene::ColourMap given, scene::Hues hues);
   std::optional<Selection> selected_in(const scene::ViewData& next) const;
   wire::ControlRequest handle(wire::ControlRequest::Kind kind);
 

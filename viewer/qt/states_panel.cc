@@ -106,16 +106,14 @@ void StatesPanel::choose_colour(int row) {
 }
 
 void StatesPanel::refresh_if_other() {
-  if (of_ != session_.selection() || filter_ != session_.subject().states ||
-      theme_ != session_.palette().theme() || colours_ != session_.palette().overrides())
+  if (of_ != session_.selection() || filter_ != session_.subject().states || palette_ != session_.palette())
     refresh();
 }
 
 void StatesPanel::refresh() {
   of_ = session_.selection();
   filter_ = session_.subject().states;
-  theme_ = session_.palette().theme();
-  colours_ = session_.palette().overrides();
+  palette_ = session_.palette();
   const scene::ViewData& d = session_.data();
   scene::Selection s{0, 0, d.slices()};
   if (const auto& chosen = session_.selection()) s = {chosen->node, chosen->first, chosen->last};

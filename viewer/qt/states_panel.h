@@ -58,8 +58,7 @@ class StatesPanel : public QWidget {
   // What was last shown, beside the data: who scrolls needs no statistics anew.
   std::optional<Session::Selection> of_;
   std::vector<std::string> filter_;
-  scene::ColourMap colours_;
-  scene::Theme theme_{};
+  std::optional<scene::Palette> palette_;
 };
 
 }  // namespace margay::viewer

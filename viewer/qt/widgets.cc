@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "paint.h"
+#include "patterns.h"
 
 namespace margay::viewer {
 namespace {
@@ -220,6 +221,9 @@ void PieView::paintEvent(QPaintEvent*) {
     p.setBrush(part.look.hatch ? QBrush(colour_of(part.look.colour), Qt::BDiagPattern)
                                : QBrush(colour_of(part.look.colour)));
     draw();
+    if (part.look.pattern == scene::Pattern::kNone) continue;
+    p.setBrush(pattern_brush(part.look.pattern, colour_of(scene::text_on(part.look.colour))));
+    draw();
   }
   p.setBrush(Qt::NoBrush);
   p.setPen(QPen(colour_of(palette.faint()), 1));
@@ -243,8 +247,7 @@ void MarkLegend::paintEvent(QPaintEvent*) {
   QPainter p(this);
   const scene::Palette& palette = session_.palette();
   const int line = fontMetrics().height() + 3, box = 14;
-  const QColor ink = colour_of(palette.ink()),
-               full = colour_of(scene::Palette::family(palette.theme(), wire::FAMILY_COMPUTE));
+  const QColor ink = colour_of(palette.ink()), full = colour_of(palette.family(wire::FAMILY_COMPUTE));
   const std::array<QString, 5> words = {
       session_.subject().states.empty() ? tr("not there or not known") : tr("not known, or left out"),
       tr("many parts, cut alike"), tr("pale: little of the time"), tr("cut differently"), tr("an alert")};
@@ -257,8 +260,7 @@ void MarkLegend::paintEvent(QPaintEvent*) {
     if (i == 2)
       for (int k = 0; k < box; ++k)
         p.fillRect(QRectF(at.left() + k, at.top(), 1, at.height()),
-                   colour_of(palette.at(scene::Palette::family(palette.theme(), wire::FAMILY_COMPUTE),
-                                        (k + 1.0) / box)));
+                   colour_of(palette.at(palette.family(wire::FAMILY_COMPUTE), (k + 1.0) / box)));
     if (i % 2 == 1) {
       p.fillRect(at, full);
       p.setRenderHint(QPainter::Antialiasing, true);

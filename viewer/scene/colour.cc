@@ -53,6 +53,23 @@ double finite(double x) {
   return std::isfinite(x) ? x : 0;
 }
 
+// CIE XYZ to L*a*b* (CIE 15): the cube root, and near black a line.
+double lab_root(double share) {
+  constexpr double kSmall = 216.0 / 24389, kSteep = 24389.0 / 27;
+  return share > kSmall ? std::cbrt(share) : (kSteep * share + 16) / 116;
+}
+
+double seventh(double x) {
+  const double cube = x * x * x;
+  return cube * cube * x;
+}
+
+double hue_degrees(double b, double a) {
+  if (a == 0 && b == 0) return 0;
+  const double hue = std::atan2(b, a) / kDegree;
+  return hue < 0 ? hue + 360 : hue;
+}
+
 double luminance(Rgb c) {
   return 0.2126 * linear_of(c.r) + 0.7152 * linear_of(c.g) + 0.0722 * linear_of(c.b);
 }
@@ -96,6 +113,60 @@ Rgb rgb_of(Oklab colour) {
 double distance(Rgb a, Rgb b) {
   const Oklab x = oklab_of(a), y = oklab_of(b);
   return std::hypot(x.l - y.l, x.a - y.a, x.b - y.b);
+}
+
+// The rows of sRGB's matrix are divided by their sums, which are the white point D65.
+Cielab cielab_of(Rgb colour) {
+  const double r = linear_of(colour.r), g = linear_of(colour.g), b = linear_of(colour.b);
+  const double x = lab_root((0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / 0.95047);
+  const double y = lab_root(0.2126729 * r + 0.7151522 * g + 0.0721750 * b);
+  const double z = lab_root((0.0193339 * r + 0.1191920 * g + 0.9503041 * b) / 1.08883);
+  return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
+}
+
+// The names are the article's: primes are left out.
+double ciede2000(const Cielab& one, const Cielab& two) {
+  constexpr double k25 = 6103515625;  // 25^7
+  const double mean_c = seventh((std::hypot(one.a, one.b) + std::hypot(two.a, two.b)) / 2);
+  const double stretch = 1 + 0.5 * (1 - std::sqrt(mean_c / (mean_c + k25)));
+  const double a1 = stretch * one.a, a2 = stretch * two.a;
+  const double c1 = std::hypot(a1, one.b), c2 = std::hypot(a2, two.b);
+  const double h1 = hue_degrees(one.b, a1), h2 = hue_degrees(two.b, a2);
+  const bool grey = c1 * c2 == 0;  // whose hue is none
+  double turn = grey ? 0 : h2 - h1;
+  if (turn > 180) turn -= 360;
+  if (turn < -180) turn += 360;
+  double h = h1 + h2;  // of both
+  if (!grey && std::fabs(h1 - h2) <= 180)
+    h /= 2;
+  else if (!grey)
+    h = h < 360 ? (h + 360) / 2 : (h - 360) / 2;
+  const double l = (one.l + two.l) / 2 - 50, c = (c1 + c2) / 2;
+  const double t = 1 - 0.17 * std::cos((h - 30) * kDegree) + 0.24 * std::cos(2 * h * kDegree) +
+                   0.32 * std::cos((3 * h + 6) * kDegree) - 0.20 * std::cos((4 * h - 63) * kDegree);
+  const double blue = (h - 275) / 25;
+  const double turned = 60 * std::exp(-blue * blue) * kDegree;
+  const double rotation = -2 * std::sqrt(seventh(c) / (seventh(c) + k25)) * std::sin(turned);
+  const double dl = (two.l - one.l) / (1 + 0.015 * l * l / std::sqrt(20 + l * l));
+  const double dc = (c2 - c1) / (1 + 0.045 * c);
+  const double dh = 2 * std::sqrt(c1 * c2) * std::sin(turn / 2 * kDegree) / (1 + 0.015 * c * t);
+  return std::sqrt(std::max(0.0, dl * dl + dc * dc + dh * dh + rotation * dc * dh));
+}
+
+double ciede2000(Rgb one, Rgb two) {
+  return ciede2000(cielab_of(one), cielab_of(two));
+}
+
+Rgb seen_by(Eyes eyes, Rgb colour) {
+  constexpr double kSeen[3][3][3] = {
+      {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
+      {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
+      {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}};
+  if (eyes == Eyes::kUsual) return colour;
+  const auto& m = kSeen[static_cast<std::size_t>(eyes) - 1];
+  const double r = linear_of(colour.r), g = linear_of(colour.g), b = linear_of(colour.b);
+  const auto row = [&](const double(&of)[3]) { return channel_of(of[0] * r + of[1] * g + of[2] * b); };
+  return {row(m[0]), row(m[1]), row(m[2])};
 }
 
 Rgb text_on(Rgb background) {

@@ -1,38 +1,25 @@
 #include "margay/scene/palette.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
+#include <vector>
+
+#include "margay/scene/family_by_name.h"
+#include "margay/scene/view_data.h"
+#include "patterns.h"
+#include "shades.h"
 
 namespace margay::scene {
 namespace {
 
-// The hues are those of Okabe and Ito, as in the terminal view; lightness and chroma were searched for so
-// that families stay as far apart as can be for the four kinds of eyes, at about one distance from the
-// background.
-struct FamilyLook {
-  std::string_view name;
-  Oklch light;
-  Oklch dark;
-};
-// In the order of wire::StateFamily. Variables, marks and links have hues by name.
-constexpr std::array<FamilyLook, 14> kFamilies = {{
-    {"other", {0.541, 0, 0}, {0.575, 0, 0}},
-    {"compute", {0.764, 0.172, 157}, {0.655, 0.11, 152}},
-    {"point-to-point", {0.572, 0.163, 258}, {0.552, 0.157, 275}},
-    {"collective", {0.679, 0.116, 1}, {0.741, 0.145, 353}},
-    {"wait", {0.576, 0.159, 46}, {0.65, 0.158, 55.6}},
-    {"I/O", {0.678, 0.133, 112}, {0.763, 0.114, 107.5}},
-    {"start/end", {0.663, 0.126, 229.4}, {0.748, 0.121, 230.6}},
-    {"absent", {0.72, 0, 0}, {0.45, 0, 0}},
-    {"unknown", {0.62, 0, 0}, {0.55, 0, 0}},
-    {"region", {0.541, 0.04, 300}, {0.575, 0.04, 300}},
-    {"variable", {0.62, 0.12, 0}, {0.66, 0.12, 0}},
-    {"mark", {0.62, 0.12, 0}, {0.66, 0.12, 0}},
-    {"link", {0.62, 0.12, 0}, {0.66, 0.12, 0}},
-    {"idle", {0.84, 0.02, 250}, {0.4, 0.02, 250}},
-}};
+// In the order of wire::StateFamily.
+constexpr std::array<std::string_view, 14> kFamilyNames = {
+    "other",  "compute", "point-to-point", "collective", "wait", "I/O",  "start/end",
+    "absent", "unknown", "region",         "variable",   "mark", "link", "idle"};
+// What is not there, by theme; and what is measured, whose hues are by name.
+constexpr Oklch kAbsent[] = {{0.72, 0, 0}, {0.45, 0, 0}};
+constexpr Oklch kUnknown[] = {{0.62, 0, 0}, {0.55, 0, 0}};
+constexpr Oklch kMeasured[] = {{0.62, 0.12, 0}, {0.66, 0.12, 0}};
 constexpr Rgb kBackground[] = {{255, 255, 255}, {30, 30, 32}};
 constexpr Rgb kInk[] = {{24, 24, 28}, {232, 232, 236}};
 constexpr Rgb kFaint[] = {{200, 200, 204}, {78, 78, 84}};
@@ -41,23 +28,13 @@ std::size_t index_of(Theme theme) {
   return theme == Theme::kDark ? 1 : 0;
 }
 
-const FamilyLook& look_of(wire::StateFamily family) {
-  const auto i = static_cast<std::size_t>(family);
-  return kFamilies[i < kFamilies.size() ? i : 0];
+bool is_measured(wire::StateFamily family) {
+  return family == wire::FAMILY_VARIABLE || family == wire::FAMILY_MARK || family == wire::FAMILY_LINK;
 }
 
-const Oklch& full_colour(Theme theme, wire::StateFamily family) {
-  const FamilyLook& look = look_of(family);
-  return theme == Theme::kDark ? look.dark : look.light;
-}
-
-// How far a shade goes from its family's colour: less than half of what families are apart.
-constexpr double kShadeLightness = 0.035;
-constexpr double kShadeHue = 9;
-
-// FNV-1a, well mixed. Of some hundred thousand salts the one with which the MPI calls that are used most get
-// shades the furthest apart within their families.
-constexpr std::uint64_t kSalt = 491597;
+// FNV-1a, well mixed. The salt was searched for: with it the MPI calls, system calls and words that are used
+// most get shades of their own within their families (shades.h).
+constexpr std::uint64_t kSalt = 189455229;
 std::uint64_t hash_of(std::string_view name) {
   std::uint64_t h = 0xcbf29ce484222325 ^ kSalt;
   for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -72,9 +49,15 @@ std::pair<double, double> two_of(std::uint64_t hash) {
   return {part(hash >> 33), part(hash & 0x7fffffff)};
 }
 
+Rgb rgb_of_number(std::uint32_t rgb) {
+  const auto channel = [&](int shift) { return static_cast<std::uint8_t>(rgb >> shift & 0xFF); };
+  return {channel(16), channel(8), channel(0)};
+}
+
 }  // namespace
 
-Palette::Palette(Theme theme, ColourMap overrides) : theme_(theme), overrides_(std::move(overrides)) {}
+Palette::Palette(Theme theme, ColourMap overrides, Hues hues)
+    : theme_(theme), hues_(hues), overrides_(std::move(overrides)) {}
 
 Rgb Palette::background() const {
   return kBackground[index_of(theme_)];
@@ -88,40 +71,77 @@ Rgb Palette::faint() const {
   return kFaint[index_of(theme_)];
 }
 
+Rgb Palette::usual_colour(std::string_view name, wire::StateFamily family) const {
+  if (family == wire::FAMILY_ABSENT || family == wire::FAMILY_UNKNOWN) return Palette::family(family);
+  const std::uint64_t hash = hash_of(name);
+  if (is_measured(family)) {
+    const auto [u, v] = two_of(hash);
+    Oklch colour = kMeasured[index_of(theme_)];
+    colour.h = 180 * (v + 1);
+    colour.l += 0.04 * u;
+    return rgb_of(colour);
+  }
+  const auto shades = internal::shades_of(hues_, theme_, family_by_name(name, family));
+  return rgb_of_number(shades[hash % shades.size()]);
+}
+
 Look Palette::look(std::string_view name, wire::StateFamily family) const {
   const bool hatch = family == wire::FAMILY_ABSENT || family == wire::FAMILY_UNKNOWN;
   if (const auto own = overrides_.find(name); own != overrides_.end()) return {own->second, hatch};
-  Oklch colour = full_colour(theme_, family);
-  if (hatch) return {rgb_of(colour), true};
-  const auto [u, v] = two_of(hash_of(name));
-  if (family == wire::FAMILY_VARIABLE || family == wire::FAMILY_MARK || family == wire::FAMILY_LINK) {
-    colour.h = 180 * (v + 1);
-    colour.l += 0.04 * u;
-  } else {
-    colour.l += kShadeLightness * u;
-    colour.h += kShadeHue * v;
+  const Rgb colour = usual_colour(name, family);
+  if (hatch) return {colour, true};
+  const auto pattern = patterns_.find(name);
+  return {colour, false, pattern == patterns_.end() ? Pattern::kNone : pattern->second};
+}
+
+void Palette::tell_apart(std::span<const State> legend) {
+  patterns_.clear();
+  ViewData all;
+  all.states.assign(legend.begin(), legend.end());
+  std::vector<std::string_view> names;
+  std::vector<internal::LegendColour> colours;
+  for (const std::uint32_t i : states_in_order(all)) {
+    const State& s = all.states[i];
+    if (!s.known()) continue;
+    // A colour that a person has given stays as it was given.
+    const auto own = overrides_.find(s.name);
+    names.emplace_back(s.name);
+    colours.push_back(own != overrides_.end() ? internal::LegendColour{own->second, true}
+                                              : internal::LegendColour{usual_colour(s.name, s.family)});
   }
-  return {rgb_of(colour), false};
+  const std::vector<Pattern> patterns = internal::patterns_of(colours);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (patterns[i] != Pattern::kNone) patterns_.emplace(names[i], patterns[i]);
+}
+
+bool alike(Rgb one, Rgb two) {
+  if (ciede2000(one, two) < kToldApart) return true;
+  for (const Eyes eyes : {Eyes::kProtan, Eyes::kDeutan, Eyes::kTritan})
+    if (ciede2000(seen_by(eyes, one), seen_by(eyes, two)) < kToldApart / 2) return true;
+  return false;
 }
 
 Look Palette::unknown(Theme theme) {
-  return {rgb_of(full_colour(theme, wire::FAMILY_UNKNOWN)), true};
+  return {rgb_of(kUnknown[index_of(theme)]), true};
 }
 
 Look Palette::others() const {
-  return {rgb_of(full_colour(theme_, wire::FAMILY_OTHER)), true};
+  return {Palette::family(wire::FAMILY_OTHER), true};
 }
 
 Rgb Palette::at(Rgb colour, double strength) const {
   return with_strength(colour, strength, background());
 }
 
-Rgb Palette::family(Theme theme, wire::StateFamily family) {
-  return rgb_of(full_colour(theme, family));
+Rgb Palette::family(Theme theme, wire::StateFamily family, Hues hues) {
+  if (family == wire::FAMILY_ABSENT) return rgb_of(kAbsent[index_of(theme)]);
+  if (family == wire::FAMILY_UNKNOWN) return rgb_of(kUnknown[index_of(theme)]);
+  return rgb_of(is_measured(family) ? kMeasured[index_of(theme)] : internal::full_shade(hues, theme, family));
 }
 
 std::string_view family_name(wire::StateFamily family) {
-  return look_of(family).name;
+  const auto i = static_cast<std::size_t>(family);
+  return kFamilyNames[i < kFamilyNames.size() ? i : 0];
 }
 
 }  // namespace margay::scene

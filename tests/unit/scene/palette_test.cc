@@ -95,29 +95,55 @@ TEST(Colour, TextIsReadable) {
   EXPECT_EQ(text_on({0, 0, 200}), (Rgb{255, 255, 255}));
 }
 
+// Each palette in each theme.
+std::vector<Palette> palettes() {
+  std::vector<Palette> out;
+  for (const Hues hues : {Hues::kOkabeIto, Hues::kTol})
+    for (const Theme theme : {Theme::kLight, Theme::kDark}) out.emplace_back(theme, ColourMap(), hues);
+  return out;
+}
+
 TEST(Palette, FamiliesStayApartForAllEyes) {
-  for (const Theme theme : {Theme::kLight, Theme::kDark})
+  for (const Palette& palette : palettes())
     for (const Vision& vision : kVisions)
       for (const auto a : kMainFamilies)
         for (const auto b : kMainFamilies) {
           if (a >= b) continue;
-          const double apart =
-              distance(seen(vision, Palette::family(theme, a)), seen(vision, Palette::family(theme, b)));
+          const double apart = distance(seen(vision, palette.family(a)), seen(vision, palette.family(b)));
           EXPECT_GE(apart, vision.name == std::string_view("normal") ? 0.11 : 0.09)
               << vision.name << ": " << family_name(a) << " and " << family_name(b);
         }
 }
 
+TEST(Palette, EyesAreThoseOfTheArticle) {
+  std::mt19937 rng(5);
+  for (int i = 0; i < 1000; ++i) {
+    const Rgb c{static_cast<std::uint8_t>(rng()), static_cast<std::uint8_t>(rng()),
+                static_cast<std::uint8_t>(rng())};
+    for (std::size_t v = 0; v < kVisions.size(); ++v)
+      ASSERT_EQ(seen_by(static_cast<Eyes>(v), c), seen(kVisions[v], c)) << kVisions[v].name;
+  }
+}
+
+// Their families have other colours: who cannot tell two in one may try the other.
+TEST(Palette, TheTwoDiffer) {
+  for (const Theme theme : {Theme::kLight, Theme::kDark})
+    for (const auto family :
+         {wire::FAMILY_COLLECTIVE, wire::FAMILY_WAIT, wire::FAMILY_COMPUTE, wire::FAMILY_IO})
+      EXPECT_GT(ciede2000(Palette::family(theme, family), Palette::family(theme, family, Hues::kTol)),
+                kToldApart)
+          << family_name(family);
+}
+
 TEST(Palette, ShadesStayWithTheirFamily) {
-  for (const Theme theme : {Theme::kLight, Theme::kDark}) {
-    const Palette palette(theme);
+  for (const Palette& palette : palettes()) {
     for (const auto family : kMainFamilies)
       for (int i = 0; i < 200; ++i) {
         const Rgb shade = palette.look("state" + std::to_string(i), family).colour;
-        const double own = distance(shade, Palette::family(theme, family));
+        const double own = distance(shade, palette.family(family));
         for (const auto other : kMainFamilies)
           if (other != family) {
-            ASSERT_LT(own, distance(shade, Palette::family(theme, other)))
+            ASSERT_LT(own, distance(shade, palette.family(other)))
                 << family_name(family) << " " << text_of(shade) << " " << family_name(other);
           }
       }
@@ -130,8 +156,7 @@ TEST(Palette, CommonCallsOfAFamilyDiffer) {
       {wire::FAMILY_COLLECTIVE, {"MPI_Allreduce", "MPI_Bcast", "MPI_Barrier", "MPI_Reduce", "MPI_Alltoall"}},
       {wire::FAMILY_WAIT, {"MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Test"}},
       {wire::FAMILY_START_END, {"MPI_Init", "MPI_Finalize"}}};
-  for (const Theme theme : {Theme::kLight, Theme::kDark}) {
-    const Palette palette(theme);
+  for (const Palette& palette : palettes()) {
     for (const auto& [family, names] : calls)
       for (const char* a : names)
         for (const char* b : names)
@@ -152,8 +177,7 @@ TEST(Palette, SameInEveryRun) {
 }
 
 TEST(Palette, WhatIsNotThereIsGreyAndHatched) {
-  for (const Theme theme : {Theme::kLight, Theme::kDark}) {
-    const Palette palette(theme);
+  for (const Palette& palette : palettes()) {
     for (const Look& look : {palette.unknown(), palette.others(), palette.look("absent", wire::FAMILY_ABSENT),
                              palette.look("unknown", wire::FAMILY_UNKNOWN)}) {
       EXPECT_TRUE(look.hatch);
@@ -209,12 +233,11 @@ TEST(Strength, GrowsForAnyColourAndBackground) {
 }
 
 TEST(Strength, OfTwoStatesAtTheSameShareIsAboutEqual) {
-  for (const Theme theme : {Theme::kLight, Theme::kDark}) {
-    const Palette palette(theme);
+  for (const Palette& palette : palettes()) {
     for (const double share : {0.0, 0.1, 0.3, 0.5, 0.8, 1.0}) {
       double least = 9, most = 0;
       for (const auto family : kMainFamilies) {
-        const double d = distance(palette.at(Palette::family(theme, family), share), palette.background());
+        const double d = distance(palette.at(palette.family(family), share), palette.background());
         least = std::min(least, d);
         most = std::max(most, d);
       }

@@ -8,6 +8,7 @@
 #include <QTemporaryDir>
 
 #include "paint.h"
+#include "patterns.h"
 #include "settings.h"
 #include "shown.h"
 
@@ -51,6 +52,80 @@ TEST_F(Colours, SurviveANewSession) {
   s.session.set_colour("MPI_Wait", std::nullopt);
   const Session later(nullptr, scene::Theme::kLight);
   EXPECT_NE(later.palette().look("MPI_Wait", wire::FAMILY_WAIT).colour, kPink);
+}
+
+// In the list of states as in the picture: boxes of states that look alike have patterns, each its own.
+TEST_F(Colours, BoxesOfStatesThatLookAlikeDiffer) {
+  const auto box_of = [](const scene::Look& look) {
+    QImage box(14, 14, QImage::Format_RGB32);
+    box.fill(Qt::white);
+    QPainter p(&box);
+    fill_box(p, QRectF(0, 0, 14, 14), look);
+    return box;
+  };
+  Session session(nullptr, scene::Theme::kLight);
+  support::ViewBuilder build(1);
+  const auto node = build.node("r", 0);
+  const std::vector<std::string> names = {"MPI_Barrier", "MPI_Comm_create", "MPI_Gatherv"};
+  std::vector<support::ViewShare> shares;
+  for (const std::string& name : names) shares.push_back({build.state(name, wire::FAMILY_COLLECTIVE), 0.3F});
+  build.part(node, 0, 1, shares);
+  const auto data = scene::view_data_untrusted(build.answer());
+  ASSERT_TRUE(data) << data.error().message;
+  session.show(std::make_shared<const scene::ViewData>(*data));
+  std::vector<QImage> boxes;
+  for (const std::string& name : names)
+    boxes.push_back(box_of(session.palette().look(name, wire::FAMILY_COLLECTIVE)));
+  EXPECT_NE(boxes[0], boxes[1]);
+  EXPECT_NE(boxes[0], boxes[2]);
+  EXPECT_NE(boxes[1], boxes[2]);
+  // And after the theme, and the colours, are others.
+  session.set_theme(scene::Theme::kDark);
+  session.set_hues(scene::Hues::kTol);
+  EXPECT_NE(session.palette().look(names[1], wire::FAMILY_COLLECTIVE).pattern, scene::Pattern::kNone);
+  session.set_colour(names[1], kPink);
+  EXPECT_EQ(session.palette().look(names[1], wire::FAMILY_COLLECTIVE).pattern, scene::Pattern::kNone);
+  EXPECT_NE(session.palette().look(names[2], wire::FAMILY_COLLECTIVE).pattern, scene::Pattern::kNone);
+}
+
+// A run goes on, and does what it has not done before.
+TEST_F(Colours, AStateThatComesLaterChangesNoColour) {
+  Shown s;
+  const auto look = [&](const char* name) { return s.session.palette().look(name, wire::FAMILY_COLLECTIVE); };
+  wire::Report r = report(0);
+  const auto does = [&](const char* name) {
+    r.add_states()->set_name(name);
+    r.mutable_states()->rbegin()->set_family(wire::FAMILY_COLLECTIVE);
+    r.add_nodes()->add_shares()->set_state(static_cast<std::uint32_t>(r.states_size() - 1));
+    s.take(r);
+  };
+  does("MPI_Scatterv");
+  EXPECT_EQ(look("MPI_Scatterv").pattern, scene::Pattern::kNone);
+  int painted = 0;
+  QObject::connect(&s.session, &Session::view_changed, [&] { ++painted; });
+  const scene::Rgb colour = look("MPI_Scatterv").colour;
+  does("MPI_Barrier");  // which looks like it and is listed before it
+  EXPECT_EQ(look("MPI_Barrier").pattern, scene::Pattern::kNone);
+  EXPECT_NE(look("MPI_Scatterv").pattern, scene::Pattern::kNone);
+  EXPECT_EQ(look("MPI_Scatterv").colour, colour);
+  EXPECT_GE(painted, 1);
+}
+
+// What is framed in red is an alert.
+TEST(StateColours, AreNotTheRedOfAlerts) {
+  for (const auto hues : {scene::Hues::kOkabeIto, scene::Hues::kTol})
+    for (const auto theme : {scene::Theme::kLight, scene::Theme::kDark}) {
+      const scene::Palette palette(theme, {}, hues);
+      const QColor red = alert_colour(palette);
+      const scene::Rgb alert{static_cast<std::uint8_t>(red.red()), static_cast<std::uint8_t>(red.green()),
+                             static_cast<std::uint8_t>(red.blue())};
+      for (int family = 0; family <= wire::FAMILY_START_END; ++family)
+        for (int i = 0; i < 100; ++i) {
+          const scene::Rgb state =
+              palette.look("s" + std::to_string(i), static_cast<wire::StateFamily>(family)).colour;
+          ASSERT_GE(scene::ciede2000(state, alert), scene::kToldApart) << scene::text_of(state);
+        }
+    }
 }
 
 TEST_F(Colours, StayInBothThemes) {

@@ -87,6 +87,43 @@ TEST(Golden, MoreRowsThanHaveRoom) {
   EXPECT_EQ(against_golden(painted(session), golden("rows.png")), "");
 }
 
+// Five ranks, each in another collective half of the time and all of it; all have one colour. Of one, 40 % of
+// the time is not known.
+scene::ViewData look_alikes(bool with_calls) {
+  support::ViewBuilder build(4);
+  std::vector<std::uint32_t> ranks;
+  const auto compute = build.state("Compute", wire::FAMILY_COMPUTE);
+  for (const char* name : {"MPI_Barrier", "MPI_Comm_create", "MPI_Gatherv", "MPI_Ibcast", "MPI_Scatterv"}) {
+    const auto state = build.state(name, wire::FAMILY_COLLECTIVE);
+    ranks.push_back(build.node("r" + std::to_string(ranks.size()), 0));
+    const float known = ranks.size() == 5 ? 0.6F : 1;
+    build.part(ranks.back(), 0, 1, {{state, 0.5F}, {compute, 0.1F}});
+    build.part(ranks.back(), 1, 4, {{state, known}}, known);
+  }
+  wire::ViewAnswer answer = build.answer();
+  wire::ViewVisits& v = *answer.mutable_visits();
+  for (std::uint32_t r = 0; with_calls && r < ranks.size(); ++r) {
+    v.add_node(ranks[r]), v.add_state(1 + r), v.add_depth(0), v.add_flags(0);
+    v.add_begin_ns(500'000'000), v.add_length_ns(3'000'000'000);
+  }
+  return *scene::view_data_untrusted(answer);
+}
+
+TEST(Golden, StatesThatLookAlike) {
+  for (const auto theme : {scene::Theme::kLight, scene::Theme::kDark}) {
+    Session session(nullptr, theme);
+    session.show(std::make_shared<const scene::ViewData>(look_alikes(false)));
+    const char* file = theme == scene::Theme::kDark ? "alike-dark.png" : "alike.png";
+    EXPECT_EQ(against_golden(painted(session), golden(file)), "");
+  }
+}
+
+TEST(Golden, CallsThatLookAlike) {
+  Session session(nullptr, scene::Theme::kLight);
+  session.show(std::make_shared<const scene::ViewData>(look_alikes(true)));
+  EXPECT_EQ(against_golden(painted(session), golden("alike-calls.png")), "");
+}
+
 TEST(Golden, NothingToShow) {
   const Session session(nullptr, scene::Theme::kLight);
   EXPECT_EQ(against_golden(painted(session), golden("nothing.png")), "");

@@ -1,0 +1,52 @@
+#include "patterns.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "paint.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr double kLeastBox = 3;  // pixels: in what is narrower or lower no pattern is seen
+
+}  // namespace
+
+QBrush pattern_brush(scene::Pattern pattern, QColor ink, double strength) {
+  constexpr std::array<Qt::BrushStyle, scene::kPatterns> kStyles = {
+      Qt::NoBrush, Qt::HorPattern, Qt::Dense6Pattern, Qt::VerPattern, Qt::CrossPattern};
+  // Names are written over it.
+  ink.setAlpha(static_cast<int>(std::lround(50 + 60 * std::clamp(strength, 0.0, 1.0))));
+  return {ink, kStyles[static_cast<std::size_t>(pattern)]};
+}
+
+void fill_box(QPainter& p, const QRectF& box, const scene::Look& look) {
+  if (look.hatch) return p.fillRect(box, QBrush(colour_of(look.colour), Qt::BDiagPattern));
+  p.fillRect(box, colour_of(look.colour));
+  if (look.pattern == scene::Pattern::kNone) return;
+  // Boxes of a pattern are the same wherever they stand.
+  const QPointF origin = p.brushOrigin();
+  p.setBrushOrigin(box.topLeft());
+  p.fillRect(box, pattern_brush(look.pattern, colour_of(scene::text_on(look.colour))));
+  p.setBrushOrigin(origin);
+}
+
+void PatternBoxes::add(const QRectF& box, scene::Pattern pattern, const QColor& ink, double strength) {
+  if (pattern == scene::Pattern::kNone || box.width() < kLeastBox || box.height() < kLeastBox) return;
+  const auto level = static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kLevels));
+  boxes_[{pattern, ink.rgb(), level}].append(box);
+}
+
+void PatternBoxes::draw(QPainter& p) {
+  p.setPen(Qt::NoPen);
+  for (const auto& [kind, boxes] : boxes_) {
+    const auto& [pattern, ink, level] = kind;
+    p.setBrush(pattern_brush(pattern, QColor::fromRgb(ink), static_cast<double>(level) / kLevels));
+    p.drawRects(boxes);
+  }
+  p.setBrush(Qt::NoBrush);
+  boxes_.clear();
+}
+
+}  // namespace margay::viewer

@@ -1,0 +1,39 @@
+// Patterns over the colours of states that look alike (scene::Palette::tell_apart()), in ink.
+//
+// Thread safety: with a painter of its own each call is. Cost: linear in what is drawn.
+#pragma once
+
+#include <QBrush>
+#include <QColor>
+#include <QList>
+#include <QPainter>
+#include <QRectF>
+#include <map>
+#include <tuple>
+
+#include "margay/scene/palette.h"
+
+namespace margay::viewer {
+
+// Of an ink: what text on the colour has (scene::text_on()). The paler the less `strength`, [0, 1], the state
+// has.
+QBrush pattern_brush(scene::Pattern pattern, QColor ink, double strength = 1);
+
+// A box of a legend, at full strength: colour and pattern, or hatched and what is below.
+void fill_box(QPainter& p, const QRectF& box, const scene::Look& look);
+
+// Boxes that were filled and are to get a pattern, drawn together: a pattern is made anew whenever it is
+// changed to.
+class PatternBoxes {
+ public:
+  // Nothing of no pattern, nor where the box is too small for one.
+  void add(const QRectF& box, scene::Pattern pattern, const QColor& ink, double strength = 1);
+  // And forgets them. The painter has no pen and no brush then.
+  void draw(QPainter& p);
+
+ private:
+  static constexpr int kLevels = 4;  // of strength: so many times a pattern is made anew at most
+  std::map<std::tuple<scene::Pattern, QRgb, int>, QList<QRectF>> boxes_;  // by ink, and level
+};
+
+}  // namespace margay::viewer
