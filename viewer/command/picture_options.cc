@@ -35,6 +35,12 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
       ->type_name("KIND")
       ->check(CLI::IsMember({"overview", "gantt"}));
   app.add_flag("--dark", o.dark, "light lines on a dark ground");
+  app.add_option(
+         "--colours", o.colours,
+         "palette: okabe-ito or tol, which colour-blind people see as well (default: okabe-ito; in the "
+         "window the one last chosen)")
+      ->type_name("PALETTE")
+      ->check(CLI::IsMember({"okabe-ito", "tol"}));
 }
 
 std::vector<std::string> arguments_of(const PictureOptions& o) {
@@ -53,6 +59,7 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--p", o.p, "");
   add("--policy", o.policy, "");
   add("--picture", o.picture, "");
+  add("--colours", o.colours, "");
   if (o.dark) out.emplace_back("--dark");
   if (!o.what.empty()) out.insert(out.end(), {"--", o.what});
   return out;

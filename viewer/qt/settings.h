@@ -35,6 +35,9 @@ class ColourFile {
   QString path_;
 };
 
+// Switches: whether pictures have Tol's palette, not Okabe and Ito's.
+inline constexpr const char* kTolSwitch = "tol";
+
 // What is switched on by a person; `otherwise` if that was never said.
 bool kept_switch(const QString& name, bool otherwise);
 void keep_switch(const QString& name, bool on);

@@ -38,6 +38,7 @@ Result<Wanted> wanted_of(const command::PictureOptions& o) {
   w.subject.policy = o.policy;
   w.picture = o.picture;
   w.theme = o.dark ? scene::Theme::kDark : scene::Theme::kLight;
+  if (!o.colours.empty()) w.hues = o.colours == "tol" ? scene::Hues::kTol : scene::Hues::kOkabeIto;
   if (!o.p.empty()) {
     const auto p = scene::parse_p(o.p);
     if (!p) return wrong("--p: " + p.error().message);
@@ -130,6 +131,8 @@ void Viewer::attached() {
   if (!attachment_ || sender() != attachment_.get()) return;
   link_ = std::make_unique<Link>(attachment_->to());
   session_ = std::make_unique<Session>(link_.get(), wanted_.theme);
+  session_->set_hues(
+      wanted_.hues.value_or(kept_switch(kTolSwitch, false) ? scene::Hues::kTol : scene::Hues::kOkabeIto));
   session_->set_calls(wanted_.picture == "gantt"      ? Session::Calls::kAlways
                       : wanted_.picture == "overview" ? Session::Calls::kNever
                                                       : Session::Calls::kCloser);
@@ -196,6 +199,7 @@ int render(const Wanted& w, const QString& file) {
       [&] {
         link.emplace(attachment.to());
         session.emplace(&*link, w.theme);
+        session->set_hues(w.hues.value_or(scene::Hues::kOkabeIto));
         if (w.picture == "gantt") session->set_calls(Session::Calls::kAlways);
         QObject::connect(&*session, &Session::report_changed, &*session, [&] {
           if (!std::exchange(asked, true)) {

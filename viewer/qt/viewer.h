@@ -26,6 +26,7 @@ struct Wanted {
   std::optional<DurationNs> from, to;
   QSize size;
   scene::Theme theme = scene::Theme::kLight;
+  std::optional<scene::Hues> hues;
   std::string picture;  // PictureOptions::picture
 };
 // The error is a sentence that begins with the option.

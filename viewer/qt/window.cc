@@ -223,6 +223,7 @@ void Window::show_levels() {
 void Window::show_theme() {
   const bool dark = session_.palette().theme() == scene::Theme::kDark;
   dark_->setChecked(dark);
+  hues_->setChecked(session_.palette().hues() == scene::Hues::kTol);
   if (theme_ != session_.palette().theme()) {
     theme_ = session_.palette().theme();
     const QPalette wanted = widget_palette(session_.palette());

@@ -102,7 +102,7 @@ class Window : public QMainWindow {
   QComboBox* level_;
   QAction* level_shown_;
   ElidedLabel *status_, *notes_;
-  QAction *back_, *forward_, *whole_, *live_, *dark_, *calls_, *messages_, *notify_, *anything_;
+  QAction *back_, *forward_, *whole_, *live_, *dark_, *hues_, *calls_, *messages_, *notify_, *anything_;
   QMenu* look_;
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;

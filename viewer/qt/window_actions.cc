@@ -144,6 +144,11 @@ void Window::make_look_menu() {
     session_.set_theme(dark_->isChecked() ? scene::Theme::kDark : scene::Theme::kLight);
   });
   dark_->setCheckable(true);
+  hues_ = action(look_, tr("Anot&her palette (Paul Tol's)"), {QKeySequence("Shift+D")}, [this] {
+    session_.set_hues(hues_->isChecked() ? scene::Hues::kTol : scene::Hues::kOkabeIto);
+    keep_switch(kTolSwitch, hues_->isChecked());
+  });
+  hues_->setCheckable(true);
 }
 
 void Window::make_states_menu() {

@@ -111,6 +111,23 @@ TEST_F(Colours, AStateThatComesLaterChangesNoColour) {
   EXPECT_GE(painted, 1);
 }
 
+TEST_F(Colours, AnotherPaletteIsChosenAndKept) {
+  keep_switch(kTolSwitch, false);
+  {
+    Shown s;
+    const scene::Rgb wait = s.session.palette().look("MPI_Wait", wire::FAMILY_WAIT).colour;
+    QTest::keyClick(&s.overview(), Qt::Key_D, Qt::ShiftModifier);
+    EXPECT_EQ(s.session.palette().hues(), scene::Hues::kTol);
+    EXPECT_NE(s.session.palette().look("MPI_Wait", wire::FAMILY_WAIT).colour, wait);
+    EXPECT_TRUE(kept_switch(kTolSwitch, false));
+    s.session.set_theme(scene::Theme::kDark);
+    EXPECT_EQ(s.session.palette().hues(), scene::Hues::kTol) << "in both themes";
+    QTest::keyClick(&s.overview(), Qt::Key_D, Qt::ShiftModifier);
+    EXPECT_EQ(s.session.palette().hues(), scene::Hues::kOkabeIto);
+  }
+  EXPECT_FALSE(kept_switch(kTolSwitch, true));
+}
+
 // What is framed in red is an alert.
 TEST(StateColours, AreNotTheRedOfAlerts) {
   for (const auto hues : {scene::Hues::kOkabeIto, scene::Hues::kTol})

@@ -124,6 +124,12 @@ TEST(Golden, CallsThatLookAlike) {
   EXPECT_EQ(against_golden(painted(session), golden("alike-calls.png")), "");
 }
 
+TEST(Golden, Tol) {
+  Small s;
+  s.session.set_hues(scene::Hues::kTol);
+  EXPECT_EQ(against_golden(painted(s.session), golden("tol.png")), "");
+}
+
 TEST(Golden, NothingToShow) {
   const Session session(nullptr, scene::Theme::kLight);
   EXPECT_EQ(against_golden(painted(session), golden("nothing.png")), "");
@@ -318,6 +324,7 @@ TEST(PictureOptions, AreHandedOn) {
   all.policy = "jump";
   all.slices = 100;
   all.dark = true;
+  all.colours = "tol";
   for (const command::PictureOptions& told : {all, command::PictureOptions()}) {
     CLI::App app;
     command::PictureOptions heard;

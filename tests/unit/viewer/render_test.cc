@@ -74,6 +74,19 @@ TEST_F(Render, TheExampleIsThePictureOfTheReadme) {
   EXPECT_THAT(text, HasSubstr("viewer/example/pictures/light.png"));
 }
 
+TEST_F(Render, InAnotherPalette) {
+  Said said = render("example", {"--colours", "okabe-ito"});
+  ASSERT_EQ(said.code, 0) << said.words;
+  EXPECT_EQ(against_golden(QImage(file()), MARGAY_EXAMPLE "/pictures/light.png"), "") << "the usual one";
+  said = render("example", {"--colours", "tol"});
+  ASSERT_EQ(said.code, 0) << said.words;
+  EXPECT_NE(difference(QImage(file()), QImage(MARGAY_EXAMPLE "/pictures/light.png")), "");
+  said = render("example", {"--colours", "pastel"});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.words, HasSubstr("pastel"));
+  EXPECT_THAT(said.words, HasSubstr("okabe-ito"));
+}
+
 TEST_F(Render, IsTheSameAsTheViewers) {
   ASSERT_EQ(render("example").code, 0);
   const QString other = folder_.filePath("b.png");

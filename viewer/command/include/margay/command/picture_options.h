@@ -23,6 +23,7 @@ struct PictureOptions {
   std::string picture;       // "overview" or "gantt"; "": the window's choice, of a file an overview
   std::uint32_t slices = 0;  // 0 to 256; 0: as many as are useful
   bool dark = false;
+  std::string colours;  // "okabe-ito" or "tol"; "": the window's choice, of a file okabe-ito
   bool operator==(const PictureOptions&) const = default;
 };
 
