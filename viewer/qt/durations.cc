@@ -13,6 +13,7 @@
 
 #include "margay/base/text.h"
 #include "margay/scene/time_axis.h"
+#include "patterns.h"
 
 namespace margay::viewer {
 namespace {
@@ -145,7 +146,10 @@ void DurationsView::fill() {
     const scene::State& state = shown_->names[s.name];
     auto* name = new QTableWidgetItem(text_of(state.name));
     QPixmap box(10, 10);
-    box.fill(colour_of(session_.palette().look(state.name, state.family).colour));
+    box.fill(Qt::transparent);
+    QPainter p(&box);
+    fill_box(p, box.rect(), session_.palette().look(state.name, state.family));
+    p.end();
     name->setIcon(box);
     name->setData(Qt::UserRole, row);
     const bool single = s.single > 0;

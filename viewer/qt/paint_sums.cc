@@ -5,6 +5,7 @@
 
 #include "margay/base/text.h"
 #include "margay/scene/time_axis.h"
+#include "patterns.h"
 
 namespace margay::viewer {
 namespace {
@@ -12,10 +13,10 @@ namespace {
 constexpr double kColumnWidth = 7;      // pixels, at least
 constexpr double kLongestLabel = 0.22;  // of the width: names beside a matrix
 
-QColor colour_of_sum(const scene::EventSums& sums, const scene::EventSum& sum,
-                     const scene::Palette& palette) {
+scene::Look look_of_sum(const scene::EventSums& sums, const scene::EventSum& sum,
+                        const scene::Palette& palette) {
   const scene::State& state = sums.names[sum.name];
-  return colour_of(palette.look(state.name, state.family).colour);
+  return palette.look(state.name, state.family);
 }
 
 QString bytes_text(double bytes) {
@@ -89,18 +90,22 @@ void paint_histogram(QPainter& p, const HistogramSheet& sheet, const scene::Even
     p.drawText(QPointF(left, plot.bottom() + 6 + metrics.ascent()), label);
   }
   const double width = plot.width() / static_cast<double>(histogram.columns.size());
+  PatternBoxes patterns;
   for (std::size_t i = 0; i < histogram.columns.size(); ++i) {
     double bottom = plot.bottom();
     for (const auto& [sum, count] : histogram.columns[i].counts) {
       // What is there is seen, however little it is.
       const double height = plot.height() * static_cast<double>(count) / static_cast<double>(histogram.most);
       const double shown = bottom == plot.bottom() ? std::max(height, 1.0) : height;
-      p.fillRect(QRectF(plot.left() + static_cast<double>(i) * width, bottom - shown,
-                        std::max(1.0, width - 0.5), shown),
-                 colour_of_sum(sums, sums.sums[sum], palette));
+      const QRectF box(plot.left() + static_cast<double>(i) * width, bottom - shown,
+                       std::max(1.0, width - 0.5), shown);
+      const scene::Look look = look_of_sum(sums, sums.sums[sum], palette);
+      p.fillRect(box, colour_of(look.colour));
+      patterns.add(box, look.pattern, colour_of(scene::text_on(look.colour)));
       bottom -= shown;
     }
   }
+  patterns.draw(p);
   p.setPen(colour_of(palette.ink()));
   p.drawLine(plot.bottomLeft(), plot.bottomRight());
   const QRectF counts(plot.left() - 200 - kPad, plot.top(), 200, plot.height());
@@ -122,7 +127,7 @@ void paint_sums_legend(QPainter& p, const QRectF& area, const scene::EventSums& 
     const double width = box + 4 + metrics.horizontalAdvance(name) + 14;
     if (x + width > area.right() && x > area.left()) x = area.left(), y += line;
     if (y + line > area.bottom()) break;
-    p.fillRect(QRectF(x, y + (line - box) / 2, box, box), colour_of_sum(sums, sum, palette));
+    fill_box(p, QRectF(x, y + (line - box) / 2, box, box), look_of_sum(sums, sum, palette));
     p.setPen(colour_of(palette.ink()));
     p.drawText(QRectF(x + box + 4, y, width, line), Qt::AlignLeft | Qt::AlignVCenter, name);
     x += width;
@@ -171,7 +176,7 @@ void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
   p.drawRect(sheet.plot.adjusted(-0.5, -0.5, 0.5, 0.5));
   // The square root: what is a hundredth of the most is seen still.
   const double most = most_of(matrix, measure);
-  const scene::Rgb ink = scene::Palette::family(palette.theme(), wire::FAMILY_POINT_TO_POINT);
+  const scene::Rgb ink = palette.family(wire::FAMILY_POINT_TO_POINT);
   for (const auto& [at, cell] : matrix.cells) {
     const double value = value_of(cell, measure);
     if (!(value > 0)) continue;

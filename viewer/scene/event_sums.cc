@@ -76,8 +76,13 @@ class SumsReader {
         return bad_sums(which + " lasts longer than all times");
       *to = DurationNs(static_cast<std::int64_t>(ns));
     }
-    if (__builtin_add_overflow(out_.time.from.value, in.longest_begin_ns(), &s.longest_begin.value))
-      return bad_sums(which + " begins beyond all times");
+    std::int64_t end = 0, around = 0;
+    if (__builtin_add_overflow(out_.time.from.value, in.longest_begin_ns(), &s.longest_begin.value) ||
+        __builtin_add_overflow(s.longest_begin.value, s.longest.value, &end) ||
+        __builtin_add_overflow(end, s.longest.value, &around) ||
+        __builtin_sub_overflow(s.longest_begin.value, s.longest.value, &around) ||
+        __builtin_sub_overflow(s.longest_begin.value, out_.zero.value, &around))
+      return bad_sums(which + " lies beyond all times");
     if (Status ok = add_bins(in, which, s); !ok) return ok;
     out_.sums.push_back(std::move(s));
     return {};
