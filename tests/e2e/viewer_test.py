@@ -77,7 +77,7 @@ class Window(E2eTest):
         # p: a step to less detail has fewer parts, and the picture says which p it shows.
         s = viewer.settled("the curve", lambda d: d["steps"] > 1)
         self.assertEqual(s["step_parts"], s["parts"])
-        viewer.do("curve 0")  # each step has as much of the width, however many there are
+        viewer.do("curve 0")  # the first step, however many there are
         fine = viewer.settled("all detail", lambda d: d["step"] == 0)
         self.assertEqual(fine["step_parts"], fine["parts"])
         viewer.do("key >")

@@ -63,23 +63,4 @@ class Overview : public View {
   std::optional<QPointF> drag_from_, drag_to_;
 };
 
-// Gain and loss over the significant p: a click takes that p; the wheel, and with the focus the arrow keys
-// step, Home and End go to the first and the last.
-class QualityView : public QWidget {
-  Q_OBJECT
-
- public:
-  explicit QualityView(Session& session, QWidget* parent = nullptr);
-  QSize sizeHint() const override { return {240, 150}; }
-
- protected:
-  void paintEvent(QPaintEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-
- private:
-  Session& session_;
-};
-
 }  // namespace margay::viewer

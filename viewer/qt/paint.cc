@@ -473,68 +473,6 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
   p.restore();
 }
 
-void paint_quality(QPainter& p, const QRectF& area, const scene::Steps& steps,
-                   const scene::Palette& palette) {
-  p.save();
-  p.fillRect(area, colour_of(palette.background()));
-  const QFontMetricsF metrics(p.font());
-  const QRectF plot = area.adjusted(kPad, metrics.height() + kPad, -kPad, -metrics.height() - kPad);
-  p.setPen(QPen(colour_of(palette.faint()), 1));
-  p.drawRect(plot);
-  const auto n = static_cast<double>(steps.steps.size());
-  if (n > 0) {
-    const double w = plot.width() / n;
-    if (steps.current >= 0) {
-      QColor here = colour_of(palette.ink());
-      here.setAlpha(40);
-      p.fillRect(QRectF(plot.left() + w * static_cast<double>(steps.current), plot.top(), w, plot.height()),
-                 here);
-    }
-    const auto curve = [&](bool gain, QColor colour, Qt::PenStyle style) {
-      QPainterPath path;
-      for (std::size_t k = 0; k < steps.steps.size(); ++k) {
-        const double share = gain ? steps.steps[k].gain_share : steps.steps[k].loss_share;
-        const double y = plot.bottom() - plot.height() * share, x = plot.left() + w * static_cast<double>(k);
-        k == 0 ? path.moveTo(x, y) : path.lineTo(x, y);
-        path.lineTo(x + w, y);
-      }
-      QPen pen(colour, 1.6);
-      pen.setStyle(style);
-      p.setPen(pen);
-      p.drawPath(path);
-    };
-    p.setRenderHint(QPainter::Antialiasing, true);
-    const QColor gain = colour_of(palette.family(wire::FAMILY_COMPUTE));
-    const QColor loss = colour_of(palette.family(wire::FAMILY_COLLECTIVE));
-    curve(true, gain, Qt::SolidLine);
-    curve(false, loss, Qt::DashLine);
-    if (steps.jump >= 0) {
-      const double x = plot.left() + w * (static_cast<double>(steps.jump) + 0.5);
-      p.setPen(QPen(colour_of(palette.ink()), 1, Qt::DotLine));
-      p.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
-    }
-    p.setPen(gain);
-    p.drawText(QRectF(area.left() + kPad, area.top(), area.width(), metrics.height()), Qt::AlignLeft, "gain");
-    p.setPen(loss);
-    p.drawText(QRectF(area.left() + kPad + metrics.horizontalAdvance("gain  "), area.top(), area.width(),
-                      metrics.height()),
-               Qt::AlignLeft, "loss");
-  }
-  p.setPen(colour_of(palette.ink()));
-  QString below =
-      n > 0 ? QString("%1 significant p%2").arg(steps.steps.size()).arg(steps.complete ? "" : ", not all")
-            : QString("no curve yet");
-  if (steps.current >= 0) {
-    const scene::Step& s = steps.steps[static_cast<std::size_t>(steps.current)];
-    below = QString("p %1 to %2: %3 parts")
-                .arg(text_of(scene::p_text(s.p)), text_of(scene::p_text(s.until)))
-                .arg(s.parts);
-  }
-  p.drawText(QRectF(area.left() + kPad, plot.bottom() + 2, area.width() - 2 * kPad, metrics.height()),
-             Qt::AlignLeft, elided(below, metrics, area.width() - 2 * kPad));
-  p.restore();
-}
-
 void paint_phases(QPainter& p, const QRectF& area, const std::vector<scene::PhaseStretch>& phases,
                   scene::TimeRange range, const scene::Palette& palette) {
   p.save();

@@ -13,7 +13,6 @@
 #include "margay/scene/layout.h"
 #include "margay/scene/palette.h"
 #include "margay/scene/phase_ribbon.h"
-#include "margay/scene/quality.h"
 #include "margay/scene/rows.h"
 #include "margay/scene/temporal_bars.h"
 #include "margay/scene/view_data.h"
@@ -54,8 +53,6 @@ void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, TimeNs 
 // Stacked shares of each bar, over `range`.
 void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
                 const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette);
-// Gain and loss, as shares of the whole's, over the steps of p; the current one is marked.
-void paint_quality(QPainter& p, const QRectF& area, const scene::Steps& steps, const scene::Palette& palette);
 // No family of states has this red, light or dark.
 QColor alert_colour(const scene::Palette& palette);
 // Alerts as bars at the foot of the phases' ribbon, and as frames round the resources they blame: 256 of

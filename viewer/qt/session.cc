@@ -486,7 +486,10 @@ void Session::set_policy(const std::string& policy) {
 }
 void Session::step_p(int by) {
   const std::int64_t step = scene::next_step(steps_, steps_.current, by);
-  if (step < 0 || step == steps_.current) return;
+  if (step != steps_.current) set_step(step);
+}
+void Session::set_step(std::int64_t step) {
+  if (step < 0 || step >= static_cast<std::int64_t>(steps_.steps.size())) return;
   steps_.current = step;  // so that quick steps add up
   set_p(steps_.steps[static_cast<std::size_t>(step)].ask);
 }

@@ -119,6 +119,8 @@ class Session : public QObject {
   void set_p(double p);
   void set_policy(const std::string& policy);
   void step_p(int by);
+  // To the p in the middle of this step of steps(); of one that there is not nothing happens.
+  void set_step(std::int64_t step);
   void set_slices(std::uint32_t slices);
   // The slice duration of what follows the run; 0: the finest there is.
   void set_level(DurationNs level);

@@ -17,6 +17,7 @@
 #include "models.h"
 #include "notifier.h"
 #include "overview.h"
+#include "quality_view.h"
 #include "session.h"
 #include "states_panel.h"
 #include "view.h"

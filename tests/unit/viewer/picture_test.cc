@@ -7,6 +7,7 @@
 #include <QFontDatabase>
 #include <QPainter>
 #include <QTemporaryDir>
+#include <QTest>
 #include <cmath>
 #include <functional>
 
@@ -17,6 +18,7 @@
 #include "margay/command/picture_options.h"
 #include "paint.h"
 #include "picture_file.h"
+#include "quality_view.h"
 #include "session.h"
 
 namespace margay::viewer {
@@ -151,6 +153,51 @@ TEST(Golden, EventsOneByOne) {
   view.model().stop();
   emit view.model().changed();
   EXPECT_EQ(against_golden(view.grab().toImage(), golden("events.png")), "");
+}
+
+// A run of eight ranks in a temporal partition, as a daemon has it: three kinds of phases, some states too
+// small to be drawn, a stretch of which little is known; and a curve whose steps lie near 0.
+ViewPtr run_of_phases() {
+  support::ViewBuilder build(48);
+  const auto compute = build.state("Compute", wire::FAMILY_COMPUTE);
+  const auto reduce = build.state("MPI_Allreduce", wire::FAMILY_COLLECTIVE);
+  const auto wait = build.state("MPI_Wait", wire::FAMILY_WAIT);
+  const auto write = build.state("write", wire::FAMILY_IO);
+  const auto probe = build.state("MPI_Probe"), send = build.state("MPI_Send");
+  for (int r = 0; r < 8; ++r) build.node("rank" + std::to_string(r), 0);
+  build.part(0, 0, 5, {{compute, 0.3F}}, 0.3F);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const float more = 0.05F * static_cast<float>(i);
+    build.part(
+        0, 5 + 10 * i, 11 + 10 * i,
+        {{compute, 0.7F - more}, {reduce, 0.2F + more}, {wait, 0.097F}, {probe, 0.002F}, {send, 0.001F}});
+    build.part(0, 11 + 10 * i, 15 + 10 * i, {{write, 0.6F}, {wait, 0.4F - more}}, 1 - more);
+  }
+  build.part(0, 45, 48, {{reduce, 1}});
+  build.raw().mutable_question()->set_partition(wire::ViewQuestion::TEMPORAL);
+  build.raw().set_p(0.04);
+  constexpr int kCurve = 40;
+  for (int i = 0; i < kCurve; ++i) {
+    wire::QualityPoint& q = *build.raw().add_curve();
+    const double at = static_cast<double>(i) / kCurve;
+    q.set_p(i == 0 ? 0 : std::pow(10, -4 + 4 * at));
+    q.set_gain(1800 * std::sqrt(at)), q.set_loss(600 * std::pow(at, 4));
+    q.set_parts(static_cast<std::uint32_t>(1 + (kCurve - 1 - i) * 9 / 13));  // 10 at p 0.04
+  }
+  build.raw().set_curve_complete(true);
+  return std::make_shared<const scene::ViewData>(*scene::view_data_untrusted(build.answer()));
+}
+
+// As it is beside the picture, the mouse over one step and another one shown.
+TEST(Golden, CurveInTheWindow) {
+  Session session(nullptr, scene::Theme::kLight);
+  session.show(run_of_phases());
+  QualityView view(session);
+  view.resize(416, 200);
+  view.show();
+  view.clearFocus();
+  QTest::mouseMove(&view, view.plot().room(32).center().toPoint());
+  EXPECT_EQ(against_golden(view.grab().toImage(), golden("curve-window.png")), "");
 }
 
 // Calls of the small picture's ranks: r0 is in two states, one inside the other; r2 is not there at first;
