@@ -4,6 +4,15 @@
 
 namespace margay::command {
 
+const std::vector<PictureName>& picture_names() {
+  static const std::vector<PictureName> kNames = {
+#define MARGAY_PICTURE(name, help) {#name, help},
+#include "margay/command/pictures.def"
+#undef MARGAY_PICTURE
+  };
+  return kNames;
+}
+
 void add_picture_options(CLI::App& app, PictureOptions& o) {
   app.add_option(
       "what", o.what,
@@ -29,11 +38,16 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
   app.add_option("--policy", o.policy, "how p is chosen: noise or jump (margay partition --help)")
       ->type_name("POLICY")
       ->check(CLI::IsMember({"noise", "jump"}));
+  std::vector<std::string> names;
+  std::string help;
+  for (const PictureName& picture : picture_names()) {
+    names.emplace_back(picture.name);
+    help += (help.empty() ? "" : "; ") + names.back() + ": " + std::string(picture.help);
+  }
   app.add_option("--picture", o.picture,
-                 "overview: aggregates; gantt: the single calls of a time range of at most 20,000 of them "
-                 "(default: overview; in the window calls wherever so few are in sight)")
+                 help + " (default: overview; in the window single calls wherever few are in sight)")
       ->type_name("KIND")
-      ->check(CLI::IsMember({"overview", "gantt"}));
+      ->check(CLI::IsMember(names));
   app.add_flag("--dark", o.dark, "light lines on a dark ground");
   app.add_option(
          "--colours", o.colours,

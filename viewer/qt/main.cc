@@ -63,9 +63,15 @@ int main(int argc, char** argv) {
   // What is wrong with the question is said before anybody is asked.
   const auto wanted = margay::viewer::wanted_of(options);
   if (!wanted) return complain(wanted.error().message, kWrongCall);
+  const margay::viewer::PictureKind& kind = margay::viewer::picture_kind(options.picture);
   if (!file.empty())
-    if (const QString wrong = margay::viewer::wrong_ending(QString::fromStdString(file)); !wrong.isEmpty())
+    if (const QString wrong = margay::viewer::wrong_ending(QString::fromStdString(file), kind);
+        !wrong.isEmpty())
       return complain(wrong.toStdString(), kWrongCall);
+  if (file.empty() && !kind.of_window)
+    return complain("--picture " + options.picture +
+                        " is a file's: --render FILE writes it; in the window there are overview and gantt",
+                    kWrongCall);
   // Qt would end a program that has no display with an abort, and a sentence about plugins.
   if (file.empty() && !is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY") && !is_set("QT_QPA_PLATFORM"))
     return complain("there is no display here (ssh -X, or --render FILE writes the picture without one)",

@@ -24,6 +24,11 @@ int complain(const QString& sentence) {
   return 1;
 }
 
+// Of the stretch that is seen. A report brings none: then it is the newest there is.
+bool has_curve(const Session& session) {
+  return session.of_report() ? !session.steps().steps.empty() : session.data().question.curve();
+}
+
 tl::unexpected<Error> wrong(const std::string& sentence) {
   return fail(ErrorCode::kInvalidArgument, sentence);
 }
@@ -133,9 +138,8 @@ void Viewer::attached() {
   session_ = std::make_unique<Session>(link_.get(), wanted_.theme);
   session_->set_hues(
       wanted_.hues.value_or(kept_switch(kTolSwitch, false) ? scene::Hues::kTol : scene::Hues::kOkabeIto));
-  session_->set_calls(wanted_.picture == "gantt"      ? Session::Calls::kAlways
-                      : wanted_.picture == "overview" ? Session::Calls::kNever
-                                                      : Session::Calls::kCloser);
+  session_->set_calls(wanted_.picture.empty() ? Session::Calls::kCloser
+                                              : picture_kind(wanted_.picture).calls);
   connect(session_.get(), &Session::report_changed, this, &Viewer::seen);
   connect(session_.get(), &Session::status_changed, this, [this] {
     if (!window_ && !session_->there() && !session_->trouble().isEmpty())
@@ -168,6 +172,7 @@ void Viewer::seen() {
 }
 
 int render(const Wanted& w, const QString& file) {
+  const PictureKind& kind = picture_kind(w.picture);
   std::optional<Link> link;
   std::optional<Session> session;
   Attachment attachment(w.wish);
@@ -178,12 +183,13 @@ int render(const Wanted& w, const QString& file) {
     QCoreApplication::exit(1);
   };
   bool asked = false;
-  // All there is to a picture: the partition asked for, the temporal one of the same stretch, and of an
-  // archive all phases.
+  // All there is to a picture: the partition asked for, the temporal one of the same stretch, where it is of
+  // these the significant p, and of an archive all phases.
   const auto look = [&] {
     if (!asked) return;
     const bool phases =
         !attachment.is_archive() || (session->report() != nullptr && session->report()->replay().at_end());
+    if (kind.curve && !has_curve(*session)) return;
     if (phases && !session->data().empty() && !session->temporal().empty() &&
         session->temporal().range() == session->data().range())
       QCoreApplication::exit(0);
@@ -200,7 +206,7 @@ int render(const Wanted& w, const QString& file) {
         link.emplace(attachment.to());
         session.emplace(&*link, w.theme);
         session->set_hues(w.hues.value_or(scene::Hues::kOkabeIto));
-        if (w.picture == "gantt") session->set_calls(Session::Calls::kAlways);
+        session->set_calls(kind.calls);
         QObject::connect(&*session, &Session::report_changed, &*session, [&] {
           if (!std::exchange(asked, true)) {
             const auto subject = subject_of(w, attachment.is_archive(), *session);
@@ -213,6 +219,7 @@ int render(const Wanted& w, const QString& file) {
           look();
         });
         QObject::connect(&*session, &Session::data_changed, &*session, look);
+        QObject::connect(&*session, &Session::view_changed, &*session, look);  // a curve alone
         QObject::connect(&*session, &Session::said, &*session, give_up);
         QObject::connect(&*session, &Session::status_changed, &*session, [&] {
           if (session->there() || session->trouble().isEmpty())
@@ -226,12 +233,7 @@ int render(const Wanted& w, const QString& file) {
                      [&] { give_up(QObject::tr("no picture came within a minute")); });
   attachment.start();
   if (QCoreApplication::exec() != 0) return complain(why), code;
-  if (w.picture == "gantt" && session->data().visits.empty())
-    return complain(
-        QObject::tr("--picture gantt: of this stretch there are no single calls, or more than %1: choose a "
-                    "shorter one (--from, --to, --node)")
-            .arg(Session::kMostCalls));
-  const QString error = save_picture(file, *session, w.size, attachment.title(session->report()));
+  const QString error = save_picture(file, *session, w.size, attachment.title(session->report()), kind);
   return error.isEmpty() ? 0 : complain(error);
 }
 

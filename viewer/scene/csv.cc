@@ -3,7 +3,9 @@
 
 #include "margay/scene/event_sums.h"
 #include "margay/scene/palette.h"
+#include "margay/scene/quality.h"
 #include "margay/scene/statistics.h"
+#include "margay/scene/temporal_bars.h"
 
 namespace margay::scene {
 namespace {
@@ -49,13 +51,20 @@ class Csv {
 std::string share_head(const ViewData& data) {
   return data.unit.empty() ? "share" : "share of full";
 }
+std::string total_head(const ViewData& data) {
+  return data.unit.empty() ? "leaf-seconds" : "total (" + data.unit + ")";
+}
+
+double seconds_since_zero(const ViewData& data, std::uint32_t boundary) {
+  return static_cast<double>(static_cast<__int128>(data.boundaries[boundary].value) - data.zero.value) / 1e9;
+}
 
 }  // namespace
 
 std::string csv_of(const Statistics& statistics, const ViewData& data) {
   Csv csv;
   csv.text("state").text("family").text(share_head(data));
-  csv.text(data.unit.empty() ? "leaf-seconds" : "total (" + data.unit + ")");
+  csv.text(total_head(data));
   csv.text("parts with it as mode").text("leaves with it as mode").text("least share of a part");
   csv.text("largest share of a part").line();
   for (const StateRow& row : statistics.rows) {
@@ -74,15 +83,12 @@ std::string parts_csv(const ViewData& data) {
   const std::vector<std::uint32_t> order = states_in_order(data);
   for (const std::uint32_t state : order) csv.text(data.states[state].name);
   csv.line();
-  const auto since_zero = [&](std::uint32_t boundary) {
-    return static_cast<double>(static_cast<__int128>(data.boundaries[boundary].value) - data.zero.value) /
-           1e9;
-  };
   std::vector<double> shares(data.states.size());
   for (const Part& part : data.parts) {
     const Node& node = data.nodes[part.node];
     csv.text(node.path).number(part.first).number(part.last - 1);
-    csv.number(since_zero(part.first)).number(since_zero(part.last)).number(node.leaf_count);
+    csv.number(seconds_since_zero(data, part.first)).number(seconds_since_zero(data, part.last));
+    csv.number(node.leaf_count);
     csv.number(part.gain).number(part.loss).number(part.known);
     csv.text(part.mode == kNoState ? "" : data.states[static_cast<std::size_t>(part.mode)].name);
     csv.number(part.strength);
@@ -109,6 +115,44 @@ std::string event_sums_csv(const EventSums& sums) {
     csv.number(static_cast<double>((s.longest_begin - sums.zero).value) * 1e-9);
     csv.text(sums.resources.empty() ? "" : sums.resources[sums.messages ? s.to : s.longest_resource]);
     csv.number(s.single).number(s.untimed).line();
+  }
+  return csv.take();
+}
+
+std::string bars_csv(const ViewData& data) {
+  Csv csv;
+  csv.text("begin (s)").text("end (s)").text("state").text("family").text(share_head(data));
+  csv.text(total_head(data)).text("known").line();
+  BarOptions options;
+  options.least_share = 0;
+  for (const Bar& bar : temporal_bars(data, options)) {
+    const double area = data.leaves() * data.seconds(bar.first, bar.last);
+    const auto begin = [&] {
+      csv.number(seconds_since_zero(data, bar.first)).number(seconds_since_zero(data, bar.last));
+    };
+    for (const Segment& segment : bar.segments) {
+      const State& state = data.states[static_cast<std::size_t>(segment.state)];
+      const double share = segment.to - segment.from;
+      begin();
+      csv.text(state.name).text(family_name(state.family)).number(share);
+      csv.number(share * area * (data.unit.empty() ? 1 : data.full)).number(bar.known).line();
+    }
+    if (!bar.segments.empty()) continue;
+    begin();
+    csv.text("").text("").number(0).number(0).number(bar.known).line();
+  }
+  return csv.take();
+}
+
+std::string curve_csv(const Steps& steps) {
+  Csv csv;
+  for (const char* head :
+       {"p", "until", "parts", "gain (bits)", "loss (bits)", "gain (share)", "loss (share)"})
+    csv.text(head);
+  csv.line();
+  for (const Step& s : steps.steps) {
+    csv.number(s.p).number(s.until).number(s.parts).number(s.gain).number(s.loss);
+    csv.number(s.gain_share).number(s.loss_share).line();
   }
   return csv.take();
 }

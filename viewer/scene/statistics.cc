@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "margay/base/text.h"
 #include "margay/scene/palette.h"
 
 namespace margay::scene {
@@ -172,6 +173,12 @@ void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, boo
     const int names = data.states[a.state].name.compare(data.states[b.state].name);
     return names != 0 ? names < 0 : a.state < b.state;
   });
+}
+
+std::string measure_text(const ViewData& data) {
+  const std::string op =
+      data.question.measure().empty() ? "duration" : clean_utf8(data.question.measure(), kLongestName);
+  return "operator " + op + " (" + (data.unit.empty() ? "share of the time" : data.unit) + ")";
 }
 
 }  // namespace margay::scene

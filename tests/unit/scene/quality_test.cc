@@ -136,6 +136,15 @@ TEST(Quality, TypedValues) {
   EXPECT_EQ(parse_p("\x1b").error().message, "\"?\" is no number: p goes from 0 to 1");
 }
 
+TEST(Quality, AsATable) {
+  EXPECT_EQ(curve_csv(steps_of(with_curve({{0, 0, 0, 100}, {0.25, 60, 1, 40}, {0.5, 80, 4, 1}}))),
+            "p,until,parts,gain (bits),loss (bits),gain (share),loss (share)\r\n"
+            "0,0.25,100,0,0,0,0\r\n"
+            "0.25,0.5,40,60,1,0.75,0.25\r\n"
+            "0.5,1,1,80,4,1,1\r\n");
+  EXPECT_EQ(curve_csv(Steps{}), "p,until,parts,gain (bits),loss (bits),gain (share),loss (share)\r\n");
+}
+
 TEST(Quality, TextOfP) {
   EXPECT_EQ(p_text(0.072134), "0.07213");
   EXPECT_EQ(p_text(1), "1");

@@ -165,5 +165,15 @@ TEST(Csv, PartWithoutAModeHasNone) {
   EXPECT_THAT(parts_csv(*view_data_untrusted(build.answer())), HasSubstr("\r\n/,0,0,0,1,1,1,0.5,0,,0\r\n"));
 }
 
+TEST(Measure, IsNamedWithItsUnit) {
+  support::ViewBuilder build(1);
+  build.part(0, 0, 1, {});
+  EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())), "operator duration (share of the time)");
+  build.raw().mutable_question()->set_measure("mean:load");
+  build.raw().set_unit("jobs");
+  build.raw().set_full(4);
+  EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())), "operator mean:load (jobs)");
+}
+
 }  // namespace statistics_test
 }  // namespace margay::scene

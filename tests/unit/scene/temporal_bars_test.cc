@@ -105,5 +105,36 @@ TEST(TemporalBars, SayWhatProportionsSay) {
   }
 }
 
+// Two resources; of the second stretch nothing is known.
+TEST(TemporalBars, AsATable) {
+  support::ViewBuilder build(4);
+  const auto send = build.state("MPI_Send"), compute = build.state("Compute", wire::FAMILY_COMPUTE);
+  build.node("r0", 0), build.node("r1", 0);
+  build.part(0, 0, 3, {{send, 0.25F}, {compute, 0.5F}}, 0.75F);
+  build.part(0, 3, 4, {}, 0);
+  wire::ViewAnswer answer = build.answer();
+  answer.set_zero_ns(-500'000'000);
+  EXPECT_EQ(bars_csv(*view_data_untrusted(answer)),
+            "begin (s),end (s),state,family,share,leaf-seconds,known\r\n"
+            "0.5,3.5,Compute,compute,0.5,3,0.75\r\n"
+            "0.5,3.5,MPI_Send,point-to-point,0.25,1.5,0.75\r\n"
+            "3.5,4.5,,,0,0,0\r\n");
+  answer.set_unit("B/s"), answer.set_full(8);
+  EXPECT_THAT(bars_csv(*view_data_untrusted(answer)),
+              testing::HasSubstr("share of full,total (B/s),known\r\n"
+                                 "0.5,3.5,Compute,compute,0.5,24,0.75\r\n"));
+}
+
+// As it is drawn, but for what is pooled there.
+TEST(TemporalBars, ATableNamesWhatIsTooSmallToBeDrawn) {
+  support::ViewBuilder build(1);
+  const auto send = build.state("MPI_Send"), wait = build.state("MPI_Wait", wire::FAMILY_WAIT);
+  build.part(0, 0, 1, {{send, 0.015625F}, {wait, 0.0078125F}});
+  const ViewData d = *view_data_untrusted(build.answer());
+  ASSERT_EQ(temporal_bars(d)[0].segments.size(), 1u);
+  EXPECT_THAT(bars_csv(d), testing::HasSubstr("0,1,MPI_Send,point-to-point,0.015625,0.015625,1\r\n"
+                                              "0,1,MPI_Wait,wait,0.0078125,0.0078125,1\r\n"));
+}
+
 }  // namespace temporal_bars_test
 }  // namespace margay::scene

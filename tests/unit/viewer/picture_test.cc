@@ -188,6 +188,37 @@ ViewPtr run_of_phases() {
   return std::make_shared<const scene::ViewData>(*scene::view_data_untrusted(build.answer()));
 }
 
+ReportPtr report_of_phases() {
+  auto report = std::make_shared<wire::Report>();
+  report->set_slice_ns(1'000'000'000);
+  report->set_watermark_ns(48'000'000'000);
+  const auto phase = [&](const char* name, std::int64_t from, std::int64_t to, std::uint32_t times) {
+    wire::PhaseSpan& s = *report->add_phases();
+    s.set_name(name);
+    s.set_begin_ns(from * 1'000'000'000), s.set_end_ns(to * 1'000'000'000);
+    s.set_occurrence(times);
+  };
+  for (std::uint32_t i = 0; i < 4; ++i)
+    phase("A", 5 + 10 * i, 11 + 10 * i, i + 1), phase("B", 11 + 10 * i, 15 + 10 * i, i + 1);
+  return report;
+}
+
+QImage painted_as(const char* kind, scene::Theme theme) {
+  Session session(nullptr, theme);
+  session.take(report_of_phases());
+  session.show(run_of_phases());
+  constexpr QSize kPage(1280, 720);
+  QImage image(kPage, QImage::Format_RGB32);
+  QPainter painter(&image);
+  picture_kind(kind).paint(painter, kPage, session, "night");
+  return image;
+}
+
+TEST(Golden, Bars) {
+  EXPECT_EQ(against_golden(painted_as("bars", scene::Theme::kLight), golden("bars-light.png")), "");
+  EXPECT_EQ(against_golden(painted_as("bars", scene::Theme::kDark), golden("bars-dark.png")), "");
+}
+
 // As it is beside the picture, the mouse over one step and another one shown.
 TEST(Golden, CurveInTheWindow) {
   Session session(nullptr, scene::Theme::kLight);
@@ -198,6 +229,48 @@ TEST(Golden, CurveInTheWindow) {
   view.clearFocus();
   QTest::mouseMove(&view, view.plot().room(32).center().toPoint());
   EXPECT_EQ(against_golden(view.grab().toImage(), golden("curve-window.png")), "");
+}
+
+TEST(Golden, Curve) {
+  EXPECT_EQ(against_golden(painted_as("curve", scene::Theme::kLight), golden("curve-light.png")), "");
+  EXPECT_EQ(against_golden(painted_as("curve", scene::Theme::kDark), golden("curve-dark.png")), "");
+}
+
+// Whoever has nothing to show says so, of whatever kind; sizes that are too small are no trouble.
+TEST(PictureKinds, CanAllBePainted) {
+  const Session nothing(nullptr, scene::Theme::kLight);
+  Small small;
+  for (const command::PictureName& picture : command::picture_names()) {
+    const PictureKind& kind = picture_kind(std::string(picture.name));
+    ASSERT_NE(kind.paint, nullptr) << picture.name;
+    EXPECT_TRUE(kind.csv != nullptr || *kind.no_csv != 0) << picture.name;
+    EXPECT_FALSE(picture.help.empty());
+    for (const Session* session : {&nothing, static_cast<const Session*>(&small.session)})
+      for (const QSize size : {kSize, QSize(320, 240), QSize(20, 20)}) {
+        QImage image(size, QImage::Format_RGB32);
+        image.fill(Qt::magenta);
+        const QImage before = image;
+        QPainter painter(&image);
+        kind.paint(painter, size, *session, "r0");
+        painter.end();
+        EXPECT_NE(image, before) << picture.name;
+      }
+  }
+  EXPECT_EQ(&picture_kind(""), &picture_kind("overview"));
+}
+
+TEST(PictureKinds, SayWhatTheyLack) {
+  const QTemporaryDir folder;
+  const QString png = folder.filePath("a.png"), csv = folder.filePath("a.csv");
+  const Small small;  // neither calls nor a curve
+  const auto says = [&](const char* kind, const QString& path) {
+    return save_picture(path, small.session, kSize, "r0", picture_kind(kind)).toStdString();
+  };
+  EXPECT_THAT(says("curve", png), testing::HasSubstr("--picture curve: there are no significant p"));
+  EXPECT_THAT(says("gantt", png), testing::HasSubstr("--picture gantt: of this stretch there are no single"));
+  EXPECT_THAT(says("gantt", csv), testing::HasSubstr("margay events --csv"));
+  EXPECT_EQ(says("bars", png), "");
+  EXPECT_EQ(says("bars", csv), "");
 }
 
 // Calls of the small picture's ranks: r0 is in two states, one inside the other; r2 is not there at first;

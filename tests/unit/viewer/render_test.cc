@@ -51,6 +51,25 @@ class Render : public testing::Test {
   Said render(const QString& what, const QStringList& more = {}) {
     return run("margay", QStringList{"render", what, "-o", file()} + more);
   }
+  QImage render_again(const QStringList& more) {
+    EXPECT_EQ(render("example", more).code, 0);
+    return QImage(file());
+  }
+  std::string written(const char* name, const QStringList& more) {
+    const QString path = folder_.filePath(name);
+    const Said said = run("margay", QStringList{"render", "example", "-o", path} + more);
+    EXPECT_EQ(said.code, 0) << said.words;
+    QFile written(path);
+    return written.open(QIODevice::ReadOnly) ? written.readAll().toStdString() : "";
+  }
+  std::string svg_of(const QStringList& more) { return written("a.svg", more); }
+  // Rows of fields, none of which is quoted.
+  std::vector<QStringList> table_of(const QStringList& more) {
+    std::vector<QStringList> rows;
+    for (const QString& line : QString::fromStdString(written("a.csv", more)).split("\r\n"))
+      if (!line.isEmpty()) rows.push_back(line.split(','));
+    return rows;
+  }
   QString file() const { return folder_.filePath("a.png"); }
 
   const test::RuntimePlace place_;
@@ -127,6 +146,74 @@ TEST_F(Render, WritesATable) {
   QFile csv(table);
   ASSERT_TRUE(csv.open(QIODevice::ReadOnly));
   EXPECT_THAT(csv.readAll().toStdString(), HasSubstr("node2"));
+}
+
+// PNG, SVG and CSV of one run: the numbers of the table are those of the picture's head.
+TEST_F(Render, BarsOverTime) {
+  const QStringList bars{"--picture", "bars"};
+  ASSERT_EQ(render("example").code, 0);
+  const QImage overview(file());
+  const Said said = render("example", bars);
+  ASSERT_EQ(said.code, 0) << said.words;
+  EXPECT_EQ(said.words, "");
+  const QImage image(file());
+  EXPECT_EQ(image.size(), overview.size());
+  EXPECT_NE(difference(overview, image), "");
+  EXPECT_THAT(svg_of(bars), AllOf(HasSubstr("temporal partition"), HasSubstr("operator duration"),
+                                  HasSubstr("of 16 resource"), HasSubstr("phases"), HasSubstr("100 %")));
+  const std::vector<QStringList> rows = table_of(bars);
+  ASSERT_GT(rows.size(), 3U);
+  EXPECT_EQ(rows[0].join(','), "begin (s),end (s),state,family,share,leaf-seconds,known");
+  // Bars follow each other without gaps, and the shares of one are what is known of it.
+  double sum = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const QStringList &row = rows[i], &next = rows[std::min(i + 1, rows.size() - 1)];
+    ASSERT_EQ(row.size(), 7);
+    sum += row[4].toDouble();
+    if (next[0] == row[0] && i + 1 < rows.size()) continue;
+    EXPECT_NEAR(sum, row[6].toDouble(), 1e-3) << i;
+    sum = 0;
+    if (i + 1 == rows.size()) break;
+    EXPECT_EQ(next[0], row[1]) << i;
+  }
+  EXPECT_EQ(rows[1][0], "0");
+  EXPECT_NE(difference(image, render_again(bars + QStringList{"--from", "10", "--to", "20"})), "");
+}
+
+TEST_F(Render, GainAndLossOverP) {
+  const QStringList curve{"--picture", "curve"};
+  const Said said = render("example", curve);
+  ASSERT_EQ(said.code, 0) << said.words;
+  EXPECT_EQ(said.words, "");
+  const QImage image(file());
+  EXPECT_EQ(image.size(), QSize(2560, 1440));
+  const std::vector<QStringList> rows = table_of(curve);
+  ASSERT_GT(rows.size(), 3U);
+  EXPECT_EQ(rows[0].join(','), "p,until,parts,gain (bits),loss (bits),gain (share),loss (share)");
+  for (std::size_t i = 1; i + 1 < rows.size(); ++i) {
+    EXPECT_EQ(rows[i][1], rows[i + 1][0]) << "a step goes to the next one's p";
+    EXPECT_GE(rows[i][2].toInt(), rows[i + 1][2].toInt());
+  }
+  EXPECT_EQ(rows[1][0], "0");
+  EXPECT_EQ(rows.back()[1], "1");
+  EXPECT_EQ(rows.back()[5], "1");
+  EXPECT_THAT(svg_of(curve),
+              AllOf(HasSubstr("gain and loss of " + std::to_string(rows.size() - 1) + " significant p"),
+                    HasSubstr("operator duration"), HasSubstr("bits"), HasSubstr("shown: p ")));
+  EXPECT_NE(difference(image, render_again(curve + QStringList{"--p", "0.9"})), "") << "another one is shown";
+  EXPECT_NE(difference(image, render_again(curve + QStringList{"--dark"})), "");
+}
+
+TEST_F(Render, SaysWhichPicturesThereAre) {
+  Said said = render("example", {"--picture", "pie"});
+  EXPECT_EQ(said.code, 2);
+  for (const char* name : {"overview", "gantt", "bars", "curve"}) EXPECT_THAT(said.words, HasSubstr(name));
+  said = run("margay", {"render", "example", "--picture", "gantt", "-o", folder_.filePath("a.csv")});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.words, HasSubstr("margay events --csv"));
+  said = run("margay-viewer", {"example", "--picture", "curve"});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.words, HasSubstr("--picture curve is a file's: --render FILE"));
 }
 
 TEST_F(Render, SaysWhatIsWrongWithTheCall) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -20,12 +21,18 @@ struct PictureOptions {
   std::string size = "1280x720";
   std::string from, to;  // durations since the run's begin
   std::string node, p, policy;
-  std::string picture;       // "overview" or "gantt"; "": the window's choice, of a file an overview
+  std::string picture;       // of picture_names(); "": the window's choice, of a file an overview
   std::uint32_t slices = 0;  // 0 to 256; 0: as many as are useful
   bool dark = false;
   std::string colours;  // "okabe-ito" or "tol"; "": the window's choice, of a file okabe-ito
   bool operator==(const PictureOptions&) const = default;
 };
+
+// The rows of pictures.def, in its order.
+struct PictureName {
+  std::string_view name, help;  // the help is a clause
+};
+const std::vector<PictureName>& picture_names();
 
 // REQUIRES: `options` outlives the parsing.
 void add_picture_options(CLI::App& app, PictureOptions& options);

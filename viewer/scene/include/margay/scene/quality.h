@@ -48,6 +48,9 @@ std::int64_t nearest_step(const Steps& steps, double p);
 // `by` steps on (negative: back), staying within them.
 std::int64_t next_step(const Steps& steps, std::int64_t step, std::int64_t by);
 
+// As CSV (statistics.h), a line for each step: p, until, parts, gain and loss in bits, and as shares.
+std::string curve_csv(const Steps& steps);
+
 // What a person typed: a number in [0, 1], with a point or a comma, or with a % sign. kInvalidArgument with a
 // sentence that says what is wrong with it.
 Result<double> parse_p(std::string_view text);

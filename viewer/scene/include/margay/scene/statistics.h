@@ -49,6 +49,10 @@ enum class StatisticsColumn { kName, kFamily, kShare, kTotal, kModeParts, kModeL
 // Equal rows by name.
 void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, bool descending);
 
+// What the shares are of, for a picture's head: "operator duration (share of the time)", "operator mean:load
+// (unit of load)".
+std::string measure_text(const ViewData& data);
+
 // RFC 4180: lines end in CR LF, fields with commas, quotes or line ends are quoted; a head line; UTF-8;
 // numbers with a point, as many digits as it takes to read them back.
 std::string csv_of(const Statistics& statistics, const ViewData& data);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "margay/scene/view_data.h"
@@ -47,6 +48,12 @@ struct BarOptions {
 
 // In order of time, without gaps. Empty without data, or of a node that there is not.
 std::vector<Bar> temporal_bars(const ViewData& data, const BarOptions& options = {});
+
+// As CSV (statistics.h), a line for each bar and state: begin and end in seconds from zero, state, family,
+// share of the bar, leaf-seconds (where something is measured the total in its unit), and the share of the
+// bar of which something is known. No states are pooled; a bar in which there is none has a line without
+// state.
+std::string bars_csv(const ViewData& data);
 
 // The ends of what lies between two cuts that all parts overlapping the node share: 0, ..., slices(). Empty
 // without data.
