@@ -48,6 +48,11 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
                  help + " (default: overview; in the window single calls wherever few are in sight)")
       ->type_name("KIND")
       ->check(CLI::IsMember(names));
+  app.add_option("--threshold", o.threshold,
+                 "parts lower or narrower than so many pixels are drawn together, 1 to 64 (default: 3; in "
+                 "the window what was chosen there last)")
+      ->type_name("PIXELS")
+      ->check(CLI::Range(1, 64));
   app.add_flag("--dark", o.dark, "light lines on a dark ground");
   app.add_option(
          "--colours", o.colours,
@@ -74,6 +79,7 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--policy", o.policy, "");
   add("--picture", o.picture, "");
   add("--colours", o.colours, "");
+  add("--threshold", std::to_string(o.threshold), "0");
   if (o.dark) out.emplace_back("--dark");
   if (!o.what.empty()) out.insert(out.end(), {"--", o.what});
   return out;

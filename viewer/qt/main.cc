@@ -68,6 +68,10 @@ int main(int argc, char** argv) {
     if (const QString wrong = margay::viewer::wrong_ending(QString::fromStdString(file), kind);
         !wrong.isEmpty())
       return complain(wrong.toStdString(), kWrongCall);
+  if (!kind.parts && options.threshold > 0)
+    return complain("--threshold: --picture " + options.picture +
+                        " has no parts that are too small; it is of overview and gantt",
+                    kWrongCall);
   if (file.empty() && !kind.of_window)
     return complain("--picture " + options.picture +
                         " is a file's: --render FILE writes it; in the window there are overview and gantt",

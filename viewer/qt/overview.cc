@@ -68,8 +68,8 @@ void Overview::lay_out() {
   if (!stale_) return;
   stale_ = false;
   stale_picture_ = true;
-  layout_ =
-      scene::layout(session_.data(), session_.rows(), sheet().viewport(session_.time(), session_.scroll()));
+  layout_ = scene::layout(session_.data(), session_.rows(),
+                          sheet().viewport(session_.time(), session_.scroll()), {session_.threshold()});
   calls_ =
       scene::gantt(session_.data(), session_.rows(), sheet().viewport(session_.time(), session_.scroll()));
   hover_ = mouse_ ? rect_at(*mouse_) : -1;

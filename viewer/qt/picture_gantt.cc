@@ -18,7 +18,7 @@ QString lacks_calls(const Session& session) {
 PictureKind picture_gantt() {
   PictureKind kind;
   kind.calls = Session::Calls::kAlways;
-  kind.of_window = true;
+  kind.of_window = kind.parts = true;
   kind.lacks = lacks_calls;
   kind.paint = paint_all;
   kind.no_csv = "single calls as a table are what margay events --csv prints";

@@ -22,6 +22,8 @@ struct PictureKind {
   bool curve = false;
   // The window shows this, too: else it is of files alone.
   bool of_window = false;
+  // It has parts, of which those that are too small are drawn together (Session::threshold()).
+  bool parts = false;
   // Why it cannot be made of what the session has: a sentence; empty: it can. REQUIRES: data that is not
   // empty.
   QString (*lacks)(const Session& session) = nullptr;  // null: nothing

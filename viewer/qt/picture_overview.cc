@@ -18,15 +18,15 @@ void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QS
   const scene::TimeRange time = data.range();
   const scene::Viewport view = sheet.viewport(time, session.scroll());
   paint_sheet(p, sheet,
-              {session, time, scene::layout(data, session.rows(), view), temporal_bars_of(session),
-               scene::gantt(data, session.rows(), view)});
+              {session, time, scene::layout(data, session.rows(), view, {session.threshold()}),
+               temporal_bars_of(session), scene::gantt(data, session.rows(), view)});
   paint_legend(p, {sheet.axis.left(), sheet.axis.bottom() + 2, sheet.axis.width(), kSheetLegend}, data,
                session.palette());
 }
 
 PictureKind picture_overview() {
   PictureKind kind;
-  kind.of_window = true;
+  kind.of_window = kind.parts = true;
   kind.paint = paint_all;
   kind.csv = [](const Session& session) { return scene::parts_csv(session.data()); };
   return kind;

@@ -567,6 +567,11 @@ void Session::set_colour(const std::string& state, std::optional<scene::Rgb> col
   }
   emit view_changed();
 }
+void Session::set_threshold(double pixels) {
+  pixels =
+      pixels >= scene::kLeastThreshold ? std::min(pixels, scene::kMostThreshold) : scene::kLeastThreshold;
+  if (std::exchange(threshold_, pixels) != pixels) emit view_changed();
+}
 void Session::set_scroll(scene::Scroll scroll) {
   scroll_ = scene::within(rows_, scroll);
   emit view_changed();

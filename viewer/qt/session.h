@@ -137,6 +137,10 @@ class Session : public QObject {
   void set_hues(scene::Hues hues);
   // Kept for later sessions; none: the usual one.
   void set_colour(const std::string& state, std::optional<scene::Rgb> colour);
+  // Parts lower or narrower than so many pixels are drawn together; what is out of bounds reads as the
+  // nearest within them. Not kept: that is the window's business.
+  double threshold() const { return threshold_; }
+  void set_threshold(double pixels);
   // Scrolled and zoomed in space, units of the rows.
   const scene::Scroll& scroll() const { return scroll_; }
   void set_scroll(scene::Scroll scroll);
@@ -204,6 +208,7 @@ class Session : public QObject {
   int asked_again_ = 0;
   Calls calls_ = Calls::kNever;
   bool messages_ = true;
+  double threshold_ = scene::kUsualThreshold;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;
   ColourFile colours_;

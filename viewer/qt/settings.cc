@@ -67,4 +67,16 @@ void keep_switch(const QString& name, bool on) {
   settings.setValue(name, on);
 }
 
+double kept_number(const QString& name, double otherwise, double least, double most) {
+  const QSettings settings(in_folder("viewer.ini"), QSettings::IniFormat);
+  bool is_number = false;
+  const double value = settings.value(name).toDouble(&is_number);
+  return is_number && value >= least && value <= most ? value : otherwise;
+}
+
+void keep_number(const QString& name, double value) {
+  QSettings settings(in_folder("viewer.ini"), QSettings::IniFormat);
+  settings.setValue(name, value);
+}
+
 }  // namespace margay::viewer

@@ -1,5 +1,6 @@
 // What is kept of a person from one start to the next, below $XDG_CONFIG_HOME/margay (~/.config/margay):
-// `colours`, lines "name=#rrggbb" (scene::parse_colours()), and `viewer.ini`, what is switched on.
+// `colours`, lines "name=#rrggbb" (scene::parse_colours()), and `viewer.ini`, what is switched on, and
+// numbers.
 //
 // Bounded: a file of colours is at most kLargest bytes long and has at most kMostColours. One that cannot be
 // read is never written over: a person's choices are not lost to a typing error in it.
@@ -41,5 +42,8 @@ inline constexpr const char* kTolSwitch = "tol";
 // What is switched on by a person; `otherwise` if that was never said.
 bool kept_switch(const QString& name, bool otherwise);
 void keep_switch(const QString& name, bool on);
+// A number that a person chose, the same; `otherwise` also for what is none, or not from least to most.
+double kept_number(const QString& name, double otherwise, double least, double most);
+void keep_number(const QString& name, double value);
 
 }  // namespace margay::viewer

@@ -42,6 +42,7 @@ Result<Wanted> wanted_of(const command::PictureOptions& o) {
   w.subject.slices = o.slices;
   w.subject.policy = o.policy;
   w.picture = o.picture;
+  if (o.threshold > 0) w.threshold = o.threshold;
   w.theme = o.dark ? scene::Theme::kDark : scene::Theme::kLight;
   if (!o.colours.empty()) w.hues = o.colours == "tol" ? scene::Hues::kTol : scene::Hues::kOkabeIto;
   if (!o.p.empty()) {
@@ -151,6 +152,7 @@ void Viewer::seen() {
   if (window_) return;
   const auto subject = subject_of(wanted_, attachment_->is_archive(), *session_);
   window_ = std::make_unique<Window>(*session_, attachment_->title(session_->report()));
+  if (wanted_.threshold) session_->set_threshold(*wanted_.threshold);
   auto* open = new QAction(tr("Open another..."), window_.get());
   open->setObjectName("open");
   open->setShortcut(QKeySequence::Open);
@@ -207,6 +209,7 @@ int render(const Wanted& w, const QString& file) {
         session.emplace(&*link, w.theme);
         session->set_hues(w.hues.value_or(scene::Hues::kOkabeIto));
         session->set_calls(kind.calls);
+        if (w.threshold) session->set_threshold(*w.threshold);
         QObject::connect(&*session, &Session::report_changed, &*session, [&] {
           if (!std::exchange(asked, true)) {
             const auto subject = subject_of(w, attachment.is_archive(), *session);

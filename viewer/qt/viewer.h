@@ -27,7 +27,8 @@ struct Wanted {
   QSize size;
   scene::Theme theme = scene::Theme::kLight;
   std::optional<scene::Hues> hues;
-  std::string picture;  // PictureOptions::picture
+  std::string picture;              // PictureOptions::picture
+  std::optional<double> threshold;  // pixels
 };
 // The error is a sentence that begins with the option.
 Result<Wanted> wanted_of(const command::PictureOptions& options);

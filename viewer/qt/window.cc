@@ -69,6 +69,8 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
     show_status();
   });
   notifier_.set_on(kept_switch("notify", false));
+  session_.set_threshold(
+      kept_number("threshold", scene::kUsualThreshold, scene::kLeastThreshold, scene::kMostThreshold));
   notify_->setChecked(notifier_.on());
   resizeDocks({quality}, {kSide}, Qt::Horizontal);
   resizeDocks({quality, states}, {1, 2}, Qt::Vertical);

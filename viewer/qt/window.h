@@ -70,6 +70,7 @@ class Window : public QMainWindow {
   void move_part(int by);
   void scroll_rows(double share);
   void taller_rows(double factor);
+  void step_threshold(int by);
   void search_next();
   void find_anything();
   void show_status();

@@ -13,9 +13,10 @@
 namespace margay::viewer {
 namespace {
 
-constexpr double kNear = 0.7;    // a step of zooming in
-constexpr double kPan = 0.25;    // of what is shown
-constexpr double kScroll = 0.8;  // of the rows that are seen
+constexpr double kNear = 0.7;           // a step of zooming in
+constexpr double kPan = 0.25;           // of what is shown
+constexpr double kScroll = 0.8;         // of the rows that are seen
+constexpr int kThresholdNotice = 4000;  // ms
 
 }  // namespace
 
@@ -126,6 +127,8 @@ void Window::make_look_menu() {
   action(look_, tr("&Taller rows"), {QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")},
          [this] { taller_rows(kNear); });
   action(look_, tr("L&ower rows"), {QKeySequence("Ctrl+-")}, [this] { taller_rows(1 / kNear); });
+  action(look_, tr("Small parts one by one"), {QKeySequence("[")}, [this] { step_threshold(-1); });
+  action(look_, tr("Small parts together"), {QKeySequence("]")}, [this] { step_threshold(1); });
   action(look_, tr("&Search a resource"), {QKeySequence("/"), QKeySequence("Ctrl+F")}, [this] {
     search_->setFocus();
     search_->selectAll();
@@ -149,6 +152,14 @@ void Window::make_look_menu() {
     keep_switch(kTolSwitch, hues_->isChecked());
   });
   hues_->setCheckable(true);
+}
+
+// Kept at once: the next window begins with it.
+void Window::step_threshold(int by) {
+  session_.set_threshold(scene::next_threshold(session_.threshold(), by));
+  keep_number("threshold", session_.threshold());
+  statusBar()->showMessage(tr("parts smaller than %1 pixels are drawn together").arg(session_.threshold()),
+                           kThresholdNotice);
 }
 
 void Window::make_states_menu() {

@@ -1,6 +1,7 @@
 #include "margay/scene/layout.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -316,6 +317,18 @@ class Painter {
 };
 
 }  // namespace
+
+double next_threshold(double threshold, int by) {
+  constexpr std::array<double, 10> kThresholds = {kLeastThreshold, 2, kUsualThreshold, 4, 6, 8, 12, 16, 32,
+                                                  kMostThreshold};
+  if (std::isnan(threshold)) return kUsualThreshold;
+  if (by > 0) {
+    const auto next = std::upper_bound(kThresholds.begin(), kThresholds.end(), threshold);
+    return next == kThresholds.end() ? kMostThreshold : *next;
+  }
+  const auto here = std::lower_bound(kThresholds.begin(), kThresholds.end(), threshold);
+  return here == kThresholds.begin() ? kLeastThreshold : *(here - 1);
+}
 
 Layout layout(const ViewData& data, const Rows& rows, const Viewport& viewport,
               const LayoutOptions& options) {

@@ -329,5 +329,22 @@ TEST(Layout, TemporalPartitionIsBarsOfTheRoot) {
   EXPECT_THAT(told(d, layout(d, r, view_of(d, r, 1))), ElementsAre("/ [0,2)", "/ [2,6)"));
 }
 
+TEST(Threshold, StepsFromOneThatLooksDifferentToTheNext) {
+  EXPECT_EQ(next_threshold(kUsualThreshold, 1), 4);
+  EXPECT_EQ(next_threshold(kUsualThreshold, -1), 2);
+  EXPECT_EQ(next_threshold(5, 1), 6);
+  EXPECT_EQ(next_threshold(5, -1), 4);
+  EXPECT_EQ(next_threshold(0, -1), kLeastThreshold);
+  EXPECT_EQ(next_threshold(1e9, 1), kMostThreshold);
+  EXPECT_EQ(next_threshold(std::nan(""), 1), kUsualThreshold);
+  double at = kLeastThreshold;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(next_threshold(at, 1) > at || at == kMostThreshold);
+    at = next_threshold(at, 1);
+  }
+  for (int i = 0; i < 20; ++i) at = next_threshold(at, -1);
+  EXPECT_EQ(at, kLeastThreshold);
+}
+
 }  // namespace layout_test
 }  // namespace margay::scene

@@ -259,6 +259,18 @@ TEST(PictureKinds, CanAllBePainted) {
   EXPECT_EQ(&picture_kind(""), &picture_kind("overview"));
 }
 
+TEST(PictureKinds, DrawSmallPartsTogetherAsTheSessionSays) {
+  Session session(nullptr, scene::Theme::kLight);
+  session.show(std::make_shared<const scene::ViewData>(many(600, 30)));
+  const QImage usual = painted(session);
+  session.set_threshold(20);
+  EXPECT_NE(difference(painted(session), usual), "");
+  session.set_threshold(std::nan(""));
+  EXPECT_EQ(session.threshold(), scene::kLeastThreshold);
+  session.set_threshold(1e9);
+  EXPECT_EQ(session.threshold(), scene::kMostThreshold);
+}
+
 TEST(PictureKinds, SayWhatTheyLack) {
   const QTemporaryDir folder;
   const QString png = folder.filePath("a.png"), csv = folder.filePath("a.csv");
@@ -443,6 +455,7 @@ TEST(PictureOptions, AreHandedOn) {
   all.picture = "gantt";
   all.policy = "jump";
   all.slices = 100;
+  all.threshold = 12;
   all.dark = true;
   all.colours = "tol";
   for (const command::PictureOptions& told : {all, command::PictureOptions()}) {

@@ -118,7 +118,7 @@ TEST_F(Render, APartOfItIsAnotherPicture) {
   ASSERT_EQ(render("example").code, 0);
   const QImage all(file());
   for (const QStringList& part : {QStringList{"--from", "10", "--to", "20"}, QStringList{"--node", "/node1"},
-                                  QStringList{"--p", "0.9"}}) {
+                                  QStringList{"--p", "0.9"}, QStringList{"--threshold", "60"}}) {
     const Said said = render("example", part);
     ASSERT_EQ(said.code, 0) << said.words;
     EXPECT_NE(difference(all, QImage(file())), "") << part[0].toStdString();
@@ -211,6 +211,9 @@ TEST_F(Render, SaysWhichPicturesThereAre) {
   said = run("margay", {"render", "example", "--picture", "gantt", "-o", folder_.filePath("a.csv")});
   EXPECT_EQ(said.code, 2);
   EXPECT_THAT(said.words, HasSubstr("margay events --csv"));
+  said = render("example", {"--picture", "bars", "--threshold", "5"});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.words, HasSubstr("--threshold: --picture bars has no parts"));
   said = run("margay-viewer", {"example", "--picture", "curve"});
   EXPECT_EQ(said.code, 2);
   EXPECT_THAT(said.words, HasSubstr("--picture curve is a file's: --render FILE"));

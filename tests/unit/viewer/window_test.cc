@@ -7,10 +7,14 @@
 #include <QPointer>
 #include <QPushButton>
 #include <QScrollBar>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QStatusBar>
 #include <map>
 
 #include "keys_dialog.h"
 #include "paint.h"
+#include "settings.h"
 #include "shown.h"
 
 namespace margay::viewer {
@@ -287,6 +291,41 @@ TEST(Window, LongSentencesDoNotWidenIt) {
   EXPECT_EQ(s.window.width(), 1280);
   EXPECT_LE(s.window.minimumSizeHint().width(), 1280);
   EXPECT_THAT(s.window.status().toStdString(), HasSubstr("xxx"));
+}
+
+// Rows of a thousand resources that share pixels: the more is drawn together, the fewer rectangles.
+TEST(Threshold, IsSteppedAndKept) {
+  const auto rectangles = [](Shown& s) {
+    s.overview().grab();
+    return s.overview().shown().rects.size();
+  };
+  std::size_t usual = 0;
+  {
+    Shown s(cluster());
+    ASSERT_EQ(s.session.threshold(), scene::kUsualThreshold);
+    usual = rectangles(s);
+    QTest::keyClick(&s.overview(), Qt::Key_BracketRight);
+    QTest::keyClick(&s.overview(), Qt::Key_BracketRight);
+    EXPECT_EQ(s.session.threshold(), 6);
+    EXPECT_LT(rectangles(s), usual);
+    EXPECT_THAT(s.window.statusBar()->currentMessage().toStdString(),
+                testing::HasSubstr("smaller than 6 pixels"));
+  }
+  Shown s(cluster());
+  EXPECT_EQ(s.session.threshold(), 6) << "the next window begins with it";
+  QTest::keyClick(&s.overview(), Qt::Key_BracketLeft);
+  QTest::keyClick(&s.overview(), Qt::Key_BracketLeft);
+  EXPECT_EQ(rectangles(s), usual);
+  for (int i = 0; i < 5; ++i) QTest::keyClick(&s.overview(), Qt::Key_BracketLeft);
+  EXPECT_EQ(s.session.threshold(), scene::kLeastThreshold);
+  for (const char* nonsense : {"x", "-1", "0", "1e9", "nan"}) {
+    QSettings(QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + "/margay/viewer.ini",
+              QSettings::IniFormat)
+        .setValue("threshold", nonsense);
+    const Shown other;
+    EXPECT_EQ(other.session.threshold(), scene::kUsualThreshold) << nonsense;
+  }
+  keep_number("threshold", scene::kUsualThreshold);
 }
 
 }  // namespace window_test

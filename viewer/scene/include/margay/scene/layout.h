@@ -72,8 +72,15 @@ struct Rect {
   bool absent_or_unknown() const { return known <= 0; }
 };
 
+inline constexpr double kUsualThreshold = 3;
+// What a person may choose: below a pixel nothing is gained, above this nothing is seen.
+inline constexpr double kLeastThreshold = 1, kMostThreshold = 64;
+// The next larger (by > 0) or smaller of the values from one of these to the other that are far enough apart
+// to look different; the last one there is at the ends. Of what is not a number the usual one.
+double next_threshold(double threshold, int by);
+
 struct LayoutOptions {
-  double threshold = 3;  // pixels; 0: every part is drawn
+  double threshold = kUsualThreshold;  // pixels; 0: every part is drawn
   // How many thresholds high a node is drawn as one in place of its low children, at least 3. Infinity:
   // however high, as in the article.
   double most_whole = 8;
