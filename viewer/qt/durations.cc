@@ -5,7 +5,6 @@
 #include <QHeaderView>
 #include <QHelpEvent>
 #include <QKeyEvent>
-#include <QSaveFile>
 #include <QToolTip>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "margay/base/text.h"
 #include "margay/scene/time_axis.h"
 #include "patterns.h"
+#include "picture_file.h"
 
 namespace margay::viewer {
 namespace {
@@ -85,7 +85,7 @@ bool HistogramView::event(QEvent* event) {
 }
 
 DurationsView::DurationsView(Session& session, QWidget* parent)
-    : View(session, parent), source_(session, SumsSource::Of::kVisits) {
+    : View(session, parent), source_(session, SumsOf::kVisits) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -204,18 +204,13 @@ QStringList DurationsView::keys() const {
           tr("Ctrl+C|copy the table as CSV")};
 }
 
-QString DurationsView::save(const QString& path, const QString&) {
-  const auto wrong = [&](const QString& why) { return tr("%1: not written: %2").arg(path, why); };
-  if (shown_ == nullptr) return wrong(source_.told());
-  const QString ending = path.section('.', -1).toLower();
-  if (ending == "png") return grab().save(path, "PNG") ? QString() : wrong(tr("the image cannot be written"));
-  if (ending != "csv") return tr("%1: the name has to end in .csv or .png").arg(path);
-  QSaveFile file(path);
-  const std::string text = scene::event_sums_csv(*shown_);
-  if (!file.open(QIODevice::WriteOnly) || file.write(text.data(), static_cast<qint64>(text.size())) < 0 ||
-      !file.commit())
-    return wrong(file.errorString());
-  return {};
+QString DurationsView::save(const QString& path, const QString& title) {
+  if (shown_ == nullptr) return tr("%1: not written: %2").arg(path, source_.told());
+  // As it is seen.
+  if (path.endsWith(".png", Qt::CaseInsensitive))
+    return grab().save(path, "PNG") ? QString()
+                                    : tr("%1: not written: the image cannot be written").arg(path);
+  return save_picture(path, session_, size(), title, picture_kind("histogram"));
 }
 
 }  // namespace margay::viewer

@@ -3,11 +3,11 @@
 #include <QHBoxLayout>
 #include <QHelpEvent>
 #include <QMouseEvent>
-#include <QSaveFile>
 #include <QToolTip>
 #include <QVBoxLayout>
 
 #include "margay/base/text.h"
+#include "picture_file.h"
 
 namespace margay::viewer {
 
@@ -71,7 +71,7 @@ bool MatrixView::event(QEvent* event) {
 }
 
 MessagesView::MessagesView(Session& session, QWidget* parent)
-    : View(session, parent), source_(session, SumsSource::Of::kMessages) {
+    : View(session, parent), source_(session, SumsOf::kMessages) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -81,7 +81,8 @@ MessagesView::MessagesView(Session& session, QWidget* parent)
     measure_->addItem(name_of(m), static_cast<int>(m));
   measure_->setAccessibleName(tr("what a cell tells"));
   measure_->setToolTip(
-      tr("what a cell tells by how dark it is; mean time: from the begin of the sending call until the "
+      tr("what a cell tells by how strong its colour is; mean time: from the begin of the sending call until "
+         "the "
          "message was there"));
   status_ = new ElidedLabel(this);
   auto* line = new QHBoxLayout;
@@ -114,8 +115,8 @@ void MessagesView::hideEvent(QHideEvent* event) {
 void MessagesView::refresh() {
   if (isVisible() || matrix_->matrix().size == 0) matrix_->refresh();
   QStringList words{source_.told()};
-  if (const QString darkest = darkest_text(matrix_->matrix(), matrix_->measure()); !darkest.isEmpty())
-    words.prepend(darkest);
+  if (const QString most = most_text(matrix_->matrix(), matrix_->measure()); !most.isEmpty())
+    words.prepend(most);
   if (matrix_->matrix().unseen > 0)
     words << tr("%1 messages are of resources that no row shows")
                  .arg(text_of(grouped(matrix_->matrix().unseen)));
@@ -129,18 +130,13 @@ QStringList MessagesView::mouse() const {
           tr("double click on a cell|unfold what is folded")};
 }
 
-QString MessagesView::save(const QString& path, const QString&) {
-  const auto wrong = [&](const QString& why) { return tr("%1: not written: %2").arg(path, why); };
-  if (source_.sums() == nullptr) return wrong(source_.told());
-  const QString ending = path.section('.', -1).toLower();
-  if (ending == "png") return grab().save(path, "PNG") ? QString() : wrong(tr("the image cannot be written"));
-  if (ending != "csv") return tr("%1: the name has to end in .csv or .png").arg(path);
-  QSaveFile file(path);
-  const std::string text = scene::event_sums_csv(*source_.sums());
-  if (!file.open(QIODevice::WriteOnly) || file.write(text.data(), static_cast<qint64>(text.size())) < 0 ||
-      !file.commit())
-    return wrong(file.errorString());
-  return {};
+QString MessagesView::save(const QString& path, const QString& title) {
+  if (source_.sums() == nullptr) return tr("%1: not written: %2").arg(path, source_.told());
+  // As it is seen.
+  if (path.endsWith(".png", Qt::CaseInsensitive))
+    return grab().save(path, "PNG") ? QString()
+                                    : tr("%1: not written: the image cannot be written").arg(path);
+  return save_picture(path, session_, size(), title, picture_kind("matrix"));
 }
 
 }  // namespace margay::viewer

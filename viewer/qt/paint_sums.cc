@@ -80,8 +80,10 @@ void paint_histogram(QPainter& p, const HistogramSheet& sheet, const scene::Even
     const double x = x_of(power);
     p.setPen(QPen(colour_of(palette.faint()), 1));
     p.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom() + 5));
-    const QString label = text_of(scene::duration_text(
+    const QString least = text_of(scene::duration_text(
         DurationNs(static_cast<std::int64_t>(std::llround(std::pow(10.0, std::min(power, 18)))))));
+    // No time at all is there as well.
+    const QString label = power == 0 ? "\u2264 " + least : least;
     const double width = metrics.horizontalAdvance(label);
     const double left = std::min(x - width / 2, plot.right() - width);
     if (left < free_from) continue;
@@ -211,14 +213,14 @@ void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
   p.restore();
 }
 
-QString darkest_text(const scene::MessageMatrix& matrix, MatrixMeasure measure) {
+QString most_text(const scene::MessageMatrix& matrix, MatrixMeasure measure) {
   const double most = most_of(matrix, measure);
   if (!(most > 0)) return {};
   const QString value = measure == MatrixMeasure::kBytes ? bytes_text(most)
                         : measure == MatrixMeasure::kMessages
                             ? text_of(grouped(static_cast<std::uint64_t>(most)))
                             : text_of(scene::duration_text(DurationNs(std::llround(most))));
-  return QObject::tr("darkest: %1").arg(value);
+  return QObject::tr("most: %1").arg(value);
 }
 
 QString cell_text(const Picture& picture, const scene::MessageMatrix& matrix, std::uint32_t from,

@@ -30,7 +30,7 @@ void paint_histogram(QPainter& p, const HistogramSheet& sheet, const scene::Even
 void paint_sums_legend(QPainter& p, const QRectF& area, const scene::EventSums& sums,
                        const scene::Palette& palette);
 
-// What a cell of the matrix tells, by how dark it is.
+// What a cell of the matrix tells, by how strong its colour is.
 enum class MatrixMeasure { kBytes, kMessages, kMeanTime };
 QString name_of(MatrixMeasure measure);
 
@@ -46,8 +46,8 @@ struct MatrixSheet {
 };
 void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
                   const scene::MessageMatrix& matrix, MatrixMeasure measure);
-// "darkest: 96 KiB"; "" where there is none.
-QString darkest_text(const scene::MessageMatrix& matrix, MatrixMeasure measure);
+// "most: 96 KiB", of the strongest cell; "" where there is none.
+QString most_text(const scene::MessageMatrix& matrix, MatrixMeasure measure);
 // "rank3 to rank4: 12 messages of 96 KiB, 1.5 ms each".
 QString cell_text(const Picture& picture, const scene::MessageMatrix& matrix, std::uint32_t from,
                   std::uint32_t to);

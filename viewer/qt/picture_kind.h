@@ -9,6 +9,7 @@
 #include <QSizeF>
 #include <QString>
 #include <QStringList>
+#include <optional>
 #include <string>
 
 #include "session.h"
@@ -20,6 +21,8 @@ struct PictureKind {
   Session::Calls calls = Session::Calls::kNever;
   // It needs the significant p, which come last.
   bool curve = false;
+  // It is of what the events sum to, which come when they are asked for (Session::sums()).
+  std::optional<SumsOf> sums;
   // The window shows this, too: else it is of files alone.
   bool of_window = false;
   // It has parts, of which those that are too small are drawn together (Session::threshold()).

@@ -60,7 +60,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::answered, this, &Session::answered);
   connect(link_, &Link::said, this, &Session::said);
   connect(link_, &Link::listed, this, &Session::listed);
-  connect(link_, &Link::summed, this, &Session::summed);
+  connect(link_, &Link::summed, this, &Session::take_sums);
   connect(link_, &Link::not_listed, this, &Session::not_listed);
   connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
     if (token == curve_token_) {
@@ -336,6 +336,11 @@ void Session::temporal_is_there() {
 
 void Session::reported() {
   if (ReportPtr report = link_->take_report()) take(std::move(report));
+}
+
+void Session::take_sums(const EventSumsPtr& sums) {
+  sums_[sums->messages ? 1 : 0] = sums;
+  emit summed(sums);
 }
 
 void Session::take(ReportPtr report) {

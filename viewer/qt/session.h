@@ -32,6 +32,8 @@
 
 namespace margay::viewer {
 
+enum class SumsOf { kVisits, kMessages };
+
 class Session : public QObject {
   Q_OBJECT
 
@@ -93,6 +95,8 @@ class Session : public QObject {
   };
   const std::optional<Selection>& selection() const { return selection_; }
 
+  // What events sum to, as it was answered last; null: it was not asked for.
+  const EventSumsPtr& sums(SumsOf of) const { return sums_[of == SumsOf::kMessages ? 1 : 0]; }
   // The single events of a stretch: asks for a page of them or for what they sum to, and says what came of it
   // (listed, summed, not_listed). One question at a time is under way; without a link nothing is asked.
   void ask(wire::EventsQuestion question);
@@ -100,6 +104,7 @@ class Session : public QObject {
   // As if they had come from the link.
   void show(ViewPtr data);
   void take(ReportPtr report);
+  void take_sums(const EventSumsPtr& sums);
   void go(scene::Subject subject);
   void back();
   void forward();
@@ -190,6 +195,7 @@ class Session : public QObject {
   scene::Palette palette_;
   scene::History history_;
   ViewPtr data_, temporal_;
+  EventSumsPtr sums_[2];
   ReportPtr pictured_;  // data_ and temporal_ are this one's; null: they were asked for
   scene::Folding folding_;
   scene::Rows rows_;

@@ -6,7 +6,7 @@
 
 namespace margay::viewer {
 
-SumsSource::SumsSource(Session& session, Of of, QObject* parent)
+SumsSource::SumsSource(Session& session, SumsOf of, QObject* parent)
     : QObject(parent), session_(session), of_(of) {
   settle_.setSingleShot(true);
   settle_.setInterval(kSettle);
@@ -37,7 +37,7 @@ SumsSource::SumsSource(Session& session, Of of, QObject* parent)
 SumsSource::What SumsSource::looked_at() const {
   if (session_.data().empty()) return {};
   const scene::Subject& s = session_.subject();
-  return {session_.time(), s.node, of_ == Of::kVisits ? s.states : std::vector<std::string>()};
+  return {session_.time(), s.node, of_ == SumsOf::kVisits ? s.states : std::vector<std::string>()};
 }
 
 void SumsSource::set_seen(bool seen) {
@@ -64,8 +64,8 @@ bool SumsSource::ask() {
   q.set_token(token_ = session_.next_token());
   q.set_from_ns(now.time.from.value);
   q.set_to_ns(now.time.to.value);
-  q.set_kind(of_ == Of::kVisits ? wire::EventsQuestion::SUMS : wire::EventsQuestion::PAIRS);
-  q.set_most(of_ == Of::kVisits ? 2000 : scene::kMostSums);
+  q.set_kind(of_ == SumsOf::kVisits ? wire::EventsQuestion::SUMS : wire::EventsQuestion::PAIRS);
+  q.set_most(of_ == SumsOf::kVisits ? 2000 : scene::kMostSums);
   if (!now.node.empty() && now.node != "/") q.add_nodes(now.node);
   for (const std::string& state : now.states) q.add_states(state);
   question_ = q;
@@ -77,21 +77,27 @@ bool SumsSource::ask() {
 QString SumsSource::told() const {
   if (!trouble_.isEmpty()) return trouble_;
   if (sums_ == nullptr) return waits() ? tr("reading...") : tr("nothing has been seen of this run yet");
+  return told_of(*sums_, session_) + (waits() ? "  |  " + tr("reading anew...") : QString());
+}
+
+QString told_of(const scene::EventSums& sums, const Session& session) {
   std::uint64_t count = 0, single = 0;
-  for (const scene::EventSum& s : sums_->sums) count += s.count, single += s.single;
+  for (const scene::EventSum& s : sums.sums) count += s.count, single += s.single;
   QStringList words;
-  words << tr("%1 %2 in %3")
-               .arg(text_of(grouped(count)), sums_->messages ? tr("messages") : tr("visits"),
-                    text_of(scene::range_text(sums_->time, sums_->zero)));
-  const std::string& node = session_.subject().node;
-  if (!node.empty() && node != "/") words << tr("of %1").arg(text_of(node));
-  if (!sums_->messages && single < count)
-    words << tr("of %1 that were summed only the sum is known").arg(text_of(grouped(count - single)));
-  if (sums_->left_out > 0) words << tr("%1 smaller sums are left out").arg(text_of(grouped(sums_->left_out)));
-  if (sums_->holes > 0) words << tr("events are missing at %1 places").arg(text_of(grouped(sums_->holes)));
-  if (!sums_->exact) words << tr("what was open at the begin is not known");
-  for (const std::string& note : sums_->notes) words << text_of(note);
-  if (waits()) words << tr("reading anew...");
+  words << QObject::tr("%1 %2 in %3")
+               .arg(text_of(grouped(count)), sums.messages ? QObject::tr("messages") : QObject::tr("visits"),
+                    text_of(scene::range_text(sums.time, sums.zero)));
+  const std::string& node = session.subject().node;
+  if (!node.empty() && node != "/") words << QObject::tr("of %1").arg(text_of(node));
+  if (!sums.messages && single < count)
+    words
+        << QObject::tr("of %1 that were summed only the sum is known").arg(text_of(grouped(count - single)));
+  if (sums.left_out > 0)
+    words << QObject::tr("%1 smaller sums are left out").arg(text_of(grouped(sums.left_out)));
+  if (sums.holes > 0)
+    words << QObject::tr("events are missing at %1 places").arg(text_of(grouped(sums.holes)));
+  if (!sums.exact) words << QObject::tr("what was open at the begin is not known");
+  for (const std::string& note : sums.notes) words << text_of(note);
   return words.join("  |  ");
 }
 

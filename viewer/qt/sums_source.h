@@ -23,8 +23,7 @@ class SumsSource : public QObject {
   static constexpr int kSettle = 150,
                        kRest = 2000;  // ms: without another change; between two of a run that is followed
 
-  enum class Of { kVisits, kMessages };
-  SumsSource(Session& session, Of of, QObject* parent = nullptr);
+  SumsSource(Session& session, SumsOf of, QObject* parent = nullptr);
 
   // Somebody looks, or no longer does.
   void set_seen(bool seen);
@@ -57,7 +56,7 @@ class SumsSource : public QObject {
   void looked_elsewhere();
 
   Session& session_;
-  const Of of_;
+  const SumsOf of_;
   bool seen_ = false;
   What of_what_;
   std::optional<wire::EventsQuestion> question_;
@@ -66,5 +65,8 @@ class SumsSource : public QObject {
   QString trouble_;
   QTimer settle_, rest_;
 };
+
+// For people: of how many it is, of when, and what is not in it.
+QString told_of(const scene::EventSums& sums, const Session& session);
 
 }  // namespace margay::viewer

@@ -11,6 +11,7 @@
 #include "margay/scene/time_axis.h"
 #include "paint.h"
 #include "picture_file.h"
+#include "sums_source.h"
 
 namespace margay::viewer {
 namespace {
@@ -185,16 +186,20 @@ int render(const Wanted& w, const QString& file) {
     QCoreApplication::exit(1);
   };
   bool asked = false;
+  std::optional<SumsSource> sums;
   // All there is to a picture: the partition asked for, the temporal one of the same stretch, where it is of
-  // these the significant p, and of an archive all phases.
+  // these the significant p, or what events sum to, and of an archive all phases.
   const auto look = [&] {
     if (!asked) return;
     const bool phases =
         !attachment.is_archive() || (session->report() != nullptr && session->report()->replay().at_end());
     if (kind.curve && !has_curve(*session)) return;
-    if (phases && !session->data().empty() && !session->temporal().empty() &&
-        session->temporal().range() == session->data().range())
-      QCoreApplication::exit(0);
+    if (!phases || session->data().empty() || session->temporal().empty() ||
+        session->temporal().range() != session->data().range())
+      return;
+    if (sums && (!sums->ask() || sums->waits())) return;
+    if (sums && sums->sums() == nullptr) return give_up(attachment.name() + ": " + sums->trouble());
+    QCoreApplication::exit(0);
   };
   QTimer trouble;
   trouble.setSingleShot(true);
@@ -209,6 +214,10 @@ int render(const Wanted& w, const QString& file) {
         session.emplace(&*link, w.theme);
         session->set_hues(w.hues.value_or(scene::Hues::kOkabeIto));
         session->set_calls(kind.calls);
+        if (kind.sums) {
+          sums.emplace(*session, *kind.sums);
+          QObject::connect(&*sums, &SumsSource::changed, &*session, look);
+        }
         if (w.threshold) session->set_threshold(*w.threshold);
         QObject::connect(&*session, &Session::report_changed, &*session, [&] {
           if (!std::exchange(asked, true)) {

@@ -236,6 +236,54 @@ TEST(Golden, Curve) {
   EXPECT_EQ(against_golden(painted_as("curve", scene::Theme::kDark), golden("curve-dark.png")), "");
 }
 
+// Of the small picture: visits from a microsecond to seconds, some of which share a column; and messages,
+// also within a row.
+QImage sums_as(const char* kind, scene::Theme theme, bool folded = false) {
+  Session session(nullptr, theme);
+  session.show(std::make_shared<const scene::ViewData>(scene::SmallView().data()));
+  if (folded) session.toggle_fold(1);
+  const bool messages = std::string_view(kind) == "matrix";
+  wire::EventsAnswer a;
+  a.mutable_question()->set_kind(messages ? wire::EventsQuestion::PAIRS : wire::EventsQuestion::SUMS);
+  a.mutable_question()->set_to_ns(4'000'000'000);
+  for (const char* path : {"/a/r0", "/a/r1", "/b/r2", "/b/r3"}) a.add_resources(path);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    wire::EventsSum& s = *a.add_sums();
+    const std::uint64_t count = 10u << (2 * i);
+    s.set_count(count), s.set_single(count), s.set_bytes(count * 100), s.set_total_ns(count * 1000);
+    s.set_from(i), s.set_to(i == 3 ? 3 : i + 1), s.set_name(i);
+    if (messages) continue;
+    wire::Name& name = *a.add_names();
+    const std::pair<const char*, wire::StateFamily> states[] = {{"MPI_Send", wire::FAMILY_POINT_TO_POINT},
+                                                                {"MPI_Recv", wire::FAMILY_POINT_TO_POINT},
+                                                                {"MPI_Wait", wire::FAMILY_WAIT},
+                                                                {"Compute", wire::FAMILY_COMPUTE}};
+    name.set_name(states[i].first), name.set_family(states[i].second);
+    std::uint64_t left = count;
+    for (std::uint64_t from = 1000u << (3 * i); left > 0; from *= 2) {
+      const std::uint64_t here = (left + 1) / 2;
+      s.add_bin_from_ns(from), s.add_bin_until_ns(from + from / 32), s.add_bin_count(here);
+      left -= here;
+    }
+  }
+  session.take_sums(std::make_shared<const scene::EventSums>(*scene::event_sums_untrusted(a)));
+  constexpr QSize kPage(900, 520);
+  QImage image(kPage, QImage::Format_RGB32);
+  QPainter painter(&image);
+  picture_kind(kind).paint(painter, kPage, session, "night");
+  return image;
+}
+
+TEST(Golden, Histogram) {
+  EXPECT_EQ(against_golden(sums_as("histogram", scene::Theme::kLight), golden("histogram-light.png")), "");
+  EXPECT_EQ(against_golden(sums_as("histogram", scene::Theme::kDark), golden("histogram-dark.png")), "");
+}
+
+TEST(Golden, Matrix) {
+  EXPECT_EQ(against_golden(sums_as("matrix", scene::Theme::kLight), golden("matrix-light.png")), "");
+  EXPECT_EQ(against_golden(sums_as("matrix", scene::Theme::kDark, true), golden("matrix-dark.png")), "");
+}
+
 // Whoever has nothing to show says so, of whatever kind; sizes that are too small are no trouble.
 TEST(PictureKinds, CanAllBePainted) {
   const Session nothing(nullptr, scene::Theme::kLight);

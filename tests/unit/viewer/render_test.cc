@@ -204,10 +204,40 @@ TEST_F(Render, GainAndLossOverP) {
   EXPECT_NE(difference(image, render_again(curve + QStringList{"--dark"})), "");
 }
 
+// Of all events, and so the numbers are those of `margay events`.
+TEST_F(Render, WhatEventsSumTo) {
+  for (const bool messages : {false, true}) {
+    const QStringList kind{"--picture", messages ? "matrix" : "histogram"};
+    const Said said = render("example", kind);
+    ASSERT_EQ(said.code, 0) << said.words;
+    EXPECT_EQ(said.words, "");
+    const QImage image(file());
+    EXPECT_EQ(image.size(), QSize(2560, 1440));
+    EXPECT_NE(difference(image, render_again(kind + QStringList{"--from", "10", "--to", "12"})), "")
+        << "of another time";
+    EXPECT_THAT(svg_of(kind), HasSubstr(messages ? "29,440 messages in " : "211,020 visits in "));
+    const Said told =
+        run("margay", QStringList{"events", MARGAY_EXAMPLE "/sixteen.margay", "--statistics", "--csv"} +
+                          (messages ? QStringList{"--messages"} : QStringList{}));
+    ASSERT_EQ(told.code, 0) << told.words;
+    // Who, to whom, how many, and the time and bytes of all.
+    std::map<QString, QString> ours, theirs;
+    const auto put = [](std::map<QString, QString>& to, const QStringList& row) {
+      to[row[0] + "," + row[1]] = QStringList(row.mid(2, 3)).join(',');
+    };
+    for (const QStringList& row : table_of(kind)) put(ours, row);
+    for (const QString& line : QString::fromStdString(told.words).split('\n'))
+      if (const QStringList row = line.trimmed().remove('"').split(','); row.size() > 5) put(theirs, row);
+    EXPECT_GT(ours.size(), 10u);
+    EXPECT_EQ(ours, theirs);
+  }
+}
+
 TEST_F(Render, SaysWhichPicturesThereAre) {
   Said said = render("example", {"--picture", "pie"});
   EXPECT_EQ(said.code, 2);
-  for (const char* name : {"overview", "gantt", "bars", "curve"}) EXPECT_THAT(said.words, HasSubstr(name));
+  for (const char* name : {"overview", "gantt", "bars", "curve", "histogram", "matrix"})
+    EXPECT_THAT(said.words, HasSubstr(name));
   said = run("margay", {"render", "example", "--picture", "gantt", "-o", folder_.filePath("a.csv")});
   EXPECT_EQ(said.code, 2);
   EXPECT_THAT(said.words, HasSubstr("margay events --csv"));

@@ -36,7 +36,7 @@ struct Page_ {
   Page& page() { return *shown.window.views().template findChild<Page*>(); }
   const wire::EventsQuestion& asked() { return *page().source().asked(); }
   void answer(const wire::EventsAnswer& a) {
-    emit shown.session.summed(checked(a));
+    shown.session.take_sums(checked(a));
     QCoreApplication::processEvents();
   }
   Shown shown;
@@ -170,8 +170,8 @@ TEST(MessagesPage, TheMoreTheDarkerByWhatIsChosen) {
   EXPECT_LT(m.at(1, 2).lightness(), ground.lightness()) << "a sixty-fourth of the most is seen";
   m.page().measure().setCurrentIndex(1);
   EXPECT_GT(m.at(0, 1).lightness(), m.at(1, 2).lightness()) << "messages";
-  EXPECT_EQ(darkest_text(m.page().matrix().matrix(), MatrixMeasure::kBytes), "darkest: 4 KiB");
-  EXPECT_EQ(darkest_text(m.page().matrix().matrix(), MatrixMeasure::kMeanTime), "darkest: 2 ms");
+  EXPECT_EQ(most_text(m.page().matrix().matrix(), MatrixMeasure::kBytes), "most: 4 KiB");
+  EXPECT_EQ(most_text(m.page().matrix().matrix(), MatrixMeasure::kMeanTime), "most: 2 ms");
 }
 
 TEST(MessagesPage, WhatIsFoldedIsOneAndAClickSelectsTheSender) {
