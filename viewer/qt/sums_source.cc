@@ -43,8 +43,8 @@ SumsSource::What SumsSource::looked_at() const {
 void SumsSource::set_seen(bool seen) {
   seen_ = seen;
   if (!seen) return settle_.stop();
-  // What is under way may have been another page's question that it made way for.
-  of_what_ = {};
+  // What is under way may have made way for another page's question.
+  if (token_ != 0 || !trouble_.isEmpty()) of_what_ = {};
   ask();
 }
 
@@ -65,6 +65,8 @@ bool SumsSource::ask() {
   q.set_from_ns(now.time.from.value);
   q.set_to_ns(now.time.to.value);
   q.set_kind(of_ == SumsOf::kVisits ? wire::EventsQuestion::SUMS : wire::EventsQuestion::PAIRS);
+  // Whoever looks waits for other answers meanwhile: a file has time.
+  q.set_patience_ms(seen_ ? kPatience : 0);
   q.set_most(of_ == SumsOf::kVisits ? 2000 : scene::kMostSums);
   if (!now.node.empty() && now.node != "/") q.add_nodes(now.node);
   for (const std::string& state : now.states) q.add_states(state);

@@ -20,8 +20,9 @@ class SumsSource : public QObject {
   Q_OBJECT
 
  public:
-  static constexpr int kSettle = 150,
-                       kRest = 2000;  // ms: without another change; between two of a run that is followed
+  // ms: without another change; between two of a run that is followed
+  static constexpr int kSettle = 150, kRest = 2000;
+  static constexpr std::uint32_t kPatience = 2000;  // ms, of a question while somebody looks
 
   SumsSource(Session& session, SumsOf of, QObject* parent = nullptr);
 

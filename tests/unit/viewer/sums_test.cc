@@ -64,6 +64,7 @@ struct Durations : Page_<DurationsView> {
 TEST(DurationsPage, AsksForTheStretchTheNodeAndTheStates) {
   Durations d;
   EXPECT_EQ(d.asked().kind(), wire::EventsQuestion::SUMS);
+  EXPECT_EQ(d.asked().patience_ms(), SumsSource::kPatience) << "other answers wait for it";
   EXPECT_EQ(d.asked().from_ns(), d.shown.session.data().range().from.value);
   EXPECT_EQ(d.asked().to_ns(), d.shown.session.data().range().to.value);
   d.answer_visits();
