@@ -5,6 +5,7 @@
 
 #include "margay/base/text.h"
 #include "margay/scene/time_axis.h"
+#include "margay/text/text.h"
 #include "patterns.h"
 
 namespace margay::viewer {
@@ -17,13 +18,6 @@ scene::Look look_of_sum(const scene::EventSums& sums, const scene::EventSum& sum
                         const scene::Palette& palette) {
   const scene::State& state = sums.names[sum.name];
   return palette.look(state.name, state.family);
-}
-
-QString bytes_text(double bytes) {
-  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < std::size(units)) bytes /= 1024, ++unit;
-  return QString::number(bytes, unit == 0 ? 'f' : 'g', unit == 0 ? 0 : 3) + " " + units[unit];
 }
 
 double value_of(const scene::MessageMatrix::Cell& cell, MatrixMeasure measure) {
@@ -216,7 +210,7 @@ void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
 QString most_text(const scene::MessageMatrix& matrix, MatrixMeasure measure) {
   const double most = most_of(matrix, measure);
   if (!(most > 0)) return {};
-  const QString value = measure == MatrixMeasure::kBytes ? bytes_text(most)
+  const QString value = measure == MatrixMeasure::kBytes ? text_of(text::size_text(static_cast<std::uint64_t>(most)))
                         : measure == MatrixMeasure::kMessages
                             ? text_of(grouped(static_cast<std::uint64_t>(most)))
                             : text_of(scene::duration_text(DurationNs(std::llround(most))));
@@ -230,7 +224,7 @@ QString cell_text(const Picture& picture, const scene::MessageMatrix& matrix, st
   if (found == matrix.cells.end()) return QObject::tr("%1: no message").arg(who);
   const scene::MessageMatrix::Cell& cell = found->second;
   QString out = QObject::tr("%1: %2 messages of %3 in all")
-                    .arg(who, text_of(grouped(cell.count)), bytes_text(static_cast<double>(cell.bytes)));
+                    .arg(who, text_of(grouped(cell.count)), text_of(text::size_text(cell.bytes)));
   if (cell.timed > 0)
     out += QObject::tr(", on their way for %1 in the mean")
                .arg(text_of(scene::duration_text(

@@ -171,7 +171,7 @@ TEST(MessagesPage, TheMoreTheDarkerByWhatIsChosen) {
   EXPECT_LT(m.at(1, 2).lightness(), ground.lightness()) << "a sixty-fourth of the most is seen";
   m.page().measure().setCurrentIndex(1);
   EXPECT_GT(m.at(0, 1).lightness(), m.at(1, 2).lightness()) << "messages";
-  EXPECT_EQ(most_text(m.page().matrix().matrix(), MatrixMeasure::kBytes), "most: 4 KiB");
+  EXPECT_EQ(most_text(m.page().matrix().matrix(), MatrixMeasure::kBytes), "most: 4.0 KiB");
   EXPECT_EQ(most_text(m.page().matrix().matrix(), MatrixMeasure::kMeanTime), "most: 2 ms");
 }
 
