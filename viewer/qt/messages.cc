@@ -79,9 +79,9 @@ MessagesView::MessagesView(Session& session, QWidget* parent)
   measure_ = new QComboBox(this);
   for (const MatrixMeasure m : {MatrixMeasure::kBytes, MatrixMeasure::kMessages, MatrixMeasure::kMeanTime})
     measure_->addItem(name_of(m), static_cast<int>(m));
-  measure_->setAccessibleName(tr("what a cell tells"));
+  measure_->setAccessibleName(tr("what a cell shows"));
   measure_->setToolTip(
-      tr("what a cell tells by how strong its colour is; mean time: from the begin of the sending call until "
+      tr("what a cell shows by how strong its colour is; mean time: from the begin of the sending call until "
          "the "
          "message was there"));
   status_ = new ElidedLabel(this);

@@ -210,10 +210,10 @@ void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
 QString most_text(const scene::MessageMatrix& matrix, MatrixMeasure measure) {
   const double most = most_of(matrix, measure);
   if (!(most > 0)) return {};
-  const QString value = measure == MatrixMeasure::kBytes ? text_of(text::size_text(static_cast<std::uint64_t>(most)))
-                        : measure == MatrixMeasure::kMessages
-                            ? text_of(grouped(static_cast<std::uint64_t>(most)))
-                            : text_of(scene::duration_text(DurationNs(std::llround(most))));
+  const QString value =
+      measure == MatrixMeasure::kBytes      ? text_of(text::size_text(static_cast<std::uint64_t>(most)))
+      : measure == MatrixMeasure::kMessages ? text_of(grouped(static_cast<std::uint64_t>(most)))
+                                            : text_of(scene::duration_text(DurationNs(std::llround(most))));
   return QObject::tr("most: %1").arg(value);
 }
 
