@@ -67,6 +67,22 @@ TEST(Events, AreThoseOfTheStretchAndNodeThatAreLookedAt) {
   EXPECT_EQ(l.model().rowCount(), 0);
 }
 
+// One question is under way at a time: another page's may have taken its place.
+TEST(Events, WhatWasUnderWayIsAskedAgainWhenTheyAreSeenAgain) {
+  Listed l;
+  const std::uint64_t first = l.model().asked()->token();
+  l.shown.window.views().setCurrentIndex(0);
+  l.shown.window.views().setCurrentWidget(&l.view());
+  EXPECT_GT(l.model().asked()->token(), first);
+  emit l.shown.session.not_listed(l.model().asked()->token(), "another page asked meanwhile");
+  const std::uint64_t refused = l.model().asked()->token();
+  l.shown.window.views().setCurrentIndex(0);
+  l.shown.window.views().setCurrentWidget(&l.view());
+  EXPECT_GT(l.model().asked()->token(), refused);
+  l.answer();
+  EXPECT_THAT(l.view().status().toStdString(), StartsWith("the first 1,000 rows of 10,000"));
+}
+
 TEST(Events, AreAskedForOnlyWhileTheyAreSeen) {
   Listed l;
   l.answer();
