@@ -495,29 +495,36 @@ void paint_phases(QPainter& p, const QRectF& area, const std::vector<scene::Phas
   p.restore();
 }
 
-double paint_legend(QPainter& p, const QRectF& area, const scene::ViewData& data,
+double paint_legend(QPainter& p, const QRectF& area, const std::vector<LegendEntry>& entries,
                     const scene::Palette& palette) {
   p.save();
   const QFontMetricsF metrics(p.font());
   const double line = metrics.height() + 4, box = metrics.height() * 0.7;
   double x = area.left(), y = area.top();
-  std::vector<bool> occurs(data.states.size());
-  for (const scene::StateShare& s : data.shares)
-    if (s.state < occurs.size() && s.share > 0) occurs[s.state] = true;
-  for (const std::uint32_t s : scene::states_in_order(data)) {
-    if (!occurs[s]) continue;
-    const QString name = text_of(data.states[s].name);
+  for (const auto& [look, name] : entries) {
     const double width = box + 4 + metrics.horizontalAdvance(name) + 14;
     if (x + width > area.right() && x > area.left()) x = area.left(), y += line;
     if (y + line > area.bottom()) break;
-    const QRectF at(x, y + (line - box) / 2, box, box);
-    fill_box(p, at, look_of(data, static_cast<std::int32_t>(s), palette));
+    fill_box(p, QRectF(x, y + (line - box) / 2, box, box), look);
     p.setPen(colour_of(palette.ink()));
     p.drawText(QRectF(x + box + 4, y, width, line), Qt::AlignLeft | Qt::AlignVCenter, name);
     x += width;
   }
   p.restore();
   return y + line - area.top();
+}
+
+double paint_legend(QPainter& p, const QRectF& area, const scene::ViewData& data,
+                    const scene::Palette& palette) {
+  std::vector<bool> occurs(data.states.size());
+  for (const scene::StateShare& s : data.shares)
+    if (s.state < occurs.size() && s.share > 0) occurs[s.state] = true;
+  std::vector<LegendEntry> entries;
+  for (const std::uint32_t s : scene::states_in_order(data))
+    if (occurs[s])
+      entries.emplace_back(look_of(data, static_cast<std::int32_t>(s), palette),
+                           text_of(data.states[s].name));
+  return paint_legend(p, area, entries, palette);
 }
 
 }  // namespace margay::viewer

@@ -113,22 +113,11 @@ void paint_histogram(QPainter& p, const HistogramSheet& sheet, const scene::Even
 
 void paint_sums_legend(QPainter& p, const QRectF& area, const scene::EventSums& sums,
                        const scene::Palette& palette) {
-  p.save();
-  const QFontMetricsF metrics(p.font());
-  const double line = metrics.height() + 4, box = metrics.height() * 0.7;
-  double x = area.left(), y = area.top();
-  for (const scene::EventSum& sum : sums.sums) {
-    if (sum.single == 0) continue;
-    const QString name = text_of(sums.names[sum.name].name);
-    const double width = box + 4 + metrics.horizontalAdvance(name) + 14;
-    if (x + width > area.right() && x > area.left()) x = area.left(), y += line;
-    if (y + line > area.bottom()) break;
-    fill_box(p, QRectF(x, y + (line - box) / 2, box, box), look_of_sum(sums, sum, palette));
-    p.setPen(colour_of(palette.ink()));
-    p.drawText(QRectF(x + box + 4, y, width, line), Qt::AlignLeft | Qt::AlignVCenter, name);
-    x += width;
-  }
-  p.restore();
+  std::vector<LegendEntry> entries;
+  for (const scene::EventSum& sum : sums.sums)
+    if (sum.single > 0)
+      entries.emplace_back(look_of_sum(sums, sum, palette), text_of(sums.names[sum.name].name));
+  paint_legend(p, area, entries, palette);
 }
 
 QString name_of(MatrixMeasure measure) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "durations.h"
+#include "events_answer.h"
 #include "margay/base/text.h"
 #include "margay/scene/time_axis.h"
 
@@ -16,10 +17,6 @@ namespace {
 constexpr std::size_t kLongestPath = 2048;  // bytes
 constexpr std::uint32_t kDeepest = 64;      // that a name is set in
 constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
-
-tl::unexpected<Error> bad_events(const std::string& what) {
-  return fail(ErrorCode::kCorrupt, "the daemon's answer: " + what);
-}
 
 class EventReader {
  public:
@@ -40,11 +37,9 @@ class EventReader {
  private:
   Status head() {
     out_.token = in_.token();
-    out_.time = {TimeNs(in_.question().from_ns()), TimeNs(in_.question().to_ns())};
-    std::int64_t whole = 0;
-    if (out_.time.to <= out_.time.from ||
-        __builtin_sub_overflow(out_.time.to.value, out_.time.from.value, &whole))
-      return bad_events("its time range is none");
+    const auto time = internal::stretch_of(in_);
+    if (!time) return tl::unexpected(time.error());
+    out_.time = *time;
     out_.zero = TimeNs(in_.zero_ns());
     out_.stuck = in_.stuck();
     if (in_.has_next()) out_.next = in_.next();
@@ -56,12 +51,7 @@ class EventReader {
 
   Status names() {
     for (const std::string& path : in_.resources()) out_.resources.push_back(clean_utf8(path, kLongestPath));
-    for (const wire::Name& name : in_.names()) {
-      const int family = static_cast<int>(std::min<std::uint32_t>(name.family(), 1000));
-      out_.names.push_back(
-          {clean_utf8(name.name(), kLongestName),
-           wire::StateFamily_IsValid(family) ? static_cast<wire::StateFamily>(family) : wire::FAMILY_OTHER});
-    }
+    out_.names = internal::names_of(in_);
     return {};
   }
 
@@ -70,7 +60,7 @@ class EventReader {
     for (const int size : {in_.name_size(), in_.kind_size(), in_.depth_size(), in_.begin_ns_size(),
                            in_.length_ns_size(), in_.calls_size(), in_.longest_ns_size(), in_.bytes_size(),
                            in_.peer_size(), in_.tag_size(), in_.communicator_size(), in_.flags_size()})
-      if (size != n) return bad_events("the lists of its rows differ in length");
+      if (size != n) return internal::bad_answer("the lists of its rows differ in length");
     out_.rows.reserve(static_cast<std::size_t>(n));
     for (int i = 0; i < n; ++i)
       if (Status ok = row(i); !ok) return ok;
@@ -78,7 +68,9 @@ class EventReader {
   }
 
   Status row(int i) {
-    const auto bad = [&](const char* what) { return bad_events("row " + std::to_string(i) + what); };
+    const auto bad = [&](const char* what) {
+      return internal::bad_answer("row " + std::to_string(i) + what);
+    };
     EventRow r;
     r.resource = in_.resource(i), r.name = in_.name(i);
     if (r.resource >= out_.resources.size()) return bad(" is of no resource");

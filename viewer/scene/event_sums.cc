@@ -4,14 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "events_answer.h"
 #include "margay/base/text.h"
 
 namespace margay::scene {
 namespace {
-
-tl::unexpected<Error> bad_sums(const std::string& what) {
-  return fail(ErrorCode::kCorrupt, "the daemon's answer: " + what);
-}
 
 // Sums of all of them fit 64 bits, whoever made them up.
 std::uint64_t bounded(std::uint64_t n) {
@@ -29,11 +26,9 @@ class SumsReader {
                                          std::to_string(kMostSums) + ")");
     out_.token = in_.token();
     out_.messages = in_.question().kind() == wire::EventsQuestion::PAIRS;
-    out_.time = {TimeNs(in_.question().from_ns()), TimeNs(in_.question().to_ns())};
-    std::int64_t whole = 0;
-    if (out_.time.to <= out_.time.from ||
-        __builtin_sub_overflow(out_.time.to.value, out_.time.from.value, &whole))
-      return bad_sums("its time range is none");
+    const auto time = internal::stretch_of(in_);
+    if (!time) return tl::unexpected(time.error());
+    out_.time = *time;
     out_.zero = TimeNs(in_.zero_ns());
     out_.left_out = in_.sums_left_out();
     out_.holes = in_.holes();
@@ -41,12 +36,7 @@ class SumsReader {
     for (const std::string& path : in_.resources())
       out_.resources.push_back(clean_utf8(path, 16 * kLongestName));
     for (const std::string& note : in_.notes()) out_.notes.push_back(clean_utf8(note, 4096));
-    for (const wire::Name& name : in_.names()) {
-      const int family = static_cast<int>(std::min<std::uint32_t>(name.family(), 1000));
-      out_.names.push_back(
-          {clean_utf8(name.name(), kLongestName),
-           wire::StateFamily_IsValid(family) ? static_cast<wire::StateFamily>(family) : wire::FAMILY_OTHER});
-    }
+    out_.names = internal::names_of(in_);
     for (const wire::EventsSum& sum : in_.sums())
       if (Status ok = add(sum); !ok) return tl::unexpected(ok.error());
     return std::move(out_);
@@ -60,12 +50,12 @@ class SumsReader {
     const bool known = out_.messages
                            ? std::max(s.from, s.to) < out_.resources.size()
                            : s.name < out_.names.size() && s.longest_resource < out_.resources.size();
-    if (!known) return bad_sums(which + " is of nothing that it names");
+    if (!known) return internal::bad_answer(which + " is of nothing that it names");
     s.count = bounded(in.count()), s.single = bounded(in.single()), s.untimed = bounded(in.untimed());
     s.bytes = bounded(in.bytes());
     s.mean = in.mean_ns(), s.deviation = in.deviation_ns();
     if (!std::isfinite(s.mean) || !std::isfinite(s.deviation) || s.mean < 0 || s.deviation < 0)
-      return bad_sums(which + " has a mean that is none");
+      return internal::bad_answer(which + " has a mean that is none");
     const std::pair<DurationNs*, std::uint64_t> lengths[] = {{&s.total, in.total_ns()},
                                                              {&s.median, in.median_ns()},
                                                              {&s.q90, in.q90_ns()},
@@ -73,7 +63,7 @@ class SumsReader {
                                                              {&s.longest, in.longest_ns()}};
     for (const auto& [to, ns] : lengths) {
       if (ns > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-        return bad_sums(which + " lasts longer than all times");
+        return internal::bad_answer(which + " lasts longer than all times");
       *to = DurationNs(static_cast<std::int64_t>(ns));
     }
     std::int64_t end = 0, around = 0;
@@ -82,7 +72,7 @@ class SumsReader {
         __builtin_add_overflow(end, s.longest.value, &around) ||
         __builtin_sub_overflow(s.longest_begin.value, s.longest.value, &around) ||
         __builtin_sub_overflow(s.longest_begin.value, out_.zero.value, &around))
-      return bad_sums(which + " lies beyond all times");
+      return internal::bad_answer(which + " lies beyond all times");
     if (Status ok = add_bins(in, which, s); !ok) return ok;
     out_.sums.push_back(std::move(s));
     return {};
@@ -93,17 +83,18 @@ class SumsReader {
     if (n > kMostSumBins)
       return fail(ErrorCode::kLimit, "the daemon's answer: " + which + " has too many bins");
     if (in.bin_from_ns_size() != n || in.bin_until_ns_size() != n)
-      return bad_sums("the lists of the bins of " + which + " differ in length");
+      return internal::bad_answer("the lists of the bins of " + which + " differ in length");
     std::uint64_t all = 0;
     for (int i = 0; i < n; ++i) {
       if (in.bin_until_ns(i) > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
           in.bin_from_ns(i) >= in.bin_until_ns(i) || (i > 0 && in.bin_from_ns(i) < in.bin_until_ns(i - 1)))
-        return bad_sums("the bins of " + which + " overlap");
+        return internal::bad_answer("the bins of " + which + " overlap");
       s.bins.push_back({static_cast<std::int64_t>(in.bin_from_ns(i)),
                         static_cast<std::int64_t>(in.bin_until_ns(i)), bounded(in.bin_count(i))});
       all += s.bins.back().count;
     }
-    if (n > 0 && all != s.single) return bad_sums("the bins of " + which + " hold others than its visits");
+    if (n > 0 && all != s.single)
+      return internal::bad_answer("the bins of " + which + " hold others than its visits");
     return {};
   }
 
