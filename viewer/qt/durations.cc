@@ -114,7 +114,7 @@ DurationsView::DurationsView(Session& session, QWidget* parent)
   column->addWidget(table_, 1);
   setFocusProxy(table_);
   connect(&source_, &SumsSource::changed, this, &DurationsView::refresh);
-  connect(&session_, &Session::view_changed, this, [this] { shown_.reset(), refresh(); });
+  connect(&session_, &Session::view_changed, this, &DurationsView::colour);
   connect(table_, &QTableWidget::cellDoubleClicked, this, &DurationsView::go_to_longest);
   refresh();
 }
@@ -137,7 +137,28 @@ void DurationsView::refresh() {
   fill();
 }
 
+// The boxes of the states, in the colours that they have now.
+void DurationsView::colour() {
+  for (int row = 0; row < table_->rowCount() && shown_ != nullptr; ++row) {
+    QTableWidgetItem& name = *table_->item(row, kState);
+    const scene::State& state = shown_->names[shown_->sums[index_of(row)].name];
+    QPixmap box(10, 10);
+    box.fill(Qt::transparent);
+    QPainter p(&box);
+    fill_box(p, box.rect(), session_.palette().look(state.name, state.family));
+    p.end();
+    name.setIcon(box);
+  }
+}
+
+std::size_t DurationsView::index_of(int row) const {
+  return static_cast<std::size_t>(table_->item(row, kState)->data(Qt::UserRole).toInt());
+}
+
+// Whoever has chosen a state keeps it.
 void DurationsView::fill() {
+  const QTableWidgetItem* at = table_->item(table_->currentRow(), kState);
+  const QString chosen = at == nullptr ? QString() : at->text();
   table_->setSortingEnabled(false);
   table_->clearContents();
   table_->setRowCount(shown_ == nullptr ? 0 : static_cast<int>(shown_->sums.size()));
@@ -145,12 +166,6 @@ void DurationsView::fill() {
     const scene::EventSum& s = shown_->sums[static_cast<std::size_t>(row)];
     const scene::State& state = shown_->names[s.name];
     auto* name = new QTableWidgetItem(text_of(state.name));
-    QPixmap box(10, 10);
-    box.fill(Qt::transparent);
-    QPainter p(&box);
-    fill_box(p, box.rect(), session_.palette().look(state.name, state.family));
-    p.end();
-    name->setIcon(box);
     name->setData(Qt::UserRole, row);
     const bool single = s.single > 0;
     table_->setItem(row, kState, name);
@@ -165,14 +180,16 @@ void DurationsView::fill() {
     table_->setItem(row, kWhen, new NumberItem(begin, QString::number(begin, 'f', 6) + " s"));
     table_->setItem(row, kWho, new QTableWidgetItem(text_of(shown_->resources[s.longest_resource])));
   }
+  colour();
   table_->setSortingEnabled(true);
+  for (int row = 0; row < table_->rowCount() && !chosen.isEmpty(); ++row)
+    if (table_->item(row, kState)->text() == chosen) return table_->setCurrentCell(row, kState);
 }
 
 // A third of the picture is its own, and it is selected.
 void DurationsView::go_to_longest(int row) {
   if (shown_ == nullptr || table_->item(row, kState) == nullptr) return;
-  const auto& s =
-      shown_->sums[static_cast<std::size_t>(table_->item(row, kState)->data(Qt::UserRole).toInt())];
+  const auto& s = shown_->sums[index_of(row)];
   const TimeNs end = s.longest_begin + s.longest;
   session_.go_to(s.longest_begin, end, shown_->resources[s.longest_resource]);
   session_.zoom_to({s.longest_begin - s.longest, end + s.longest});

@@ -54,6 +54,8 @@ class DurationsView : public View {
  private:
   void refresh();
   void fill();
+  void colour();
+  std::size_t index_of(int row) const;  // of shown_->sums
   void go_to_longest(int row);
 
   SumsSource source_;

@@ -105,6 +105,7 @@ MessagesView::MessagesView(Session& session, QWidget* parent)
 void MessagesView::showEvent(QShowEvent* event) {
   View::showEvent(event);
   source_.set_seen(true);
+  refresh();  // rows may have been folded meanwhile
 }
 
 void MessagesView::hideEvent(QHideEvent* event) {
@@ -113,7 +114,7 @@ void MessagesView::hideEvent(QHideEvent* event) {
 }
 
 void MessagesView::refresh() {
-  if (isVisible() || matrix_->matrix().size == 0) matrix_->refresh();
+  if (isVisible()) matrix_->refresh();
   QStringList words{source_.told()};
   if (const QString most = most_text(matrix_->matrix(), matrix_->measure()); !most.isEmpty())
     words.prepend(most);

@@ -19,7 +19,6 @@ SumsSource::SumsSource(Session& session, SumsOf of, QObject* parent)
   connect(&session_, &Session::summed, this, [this](const EventSumsPtr& sums) {
     if (sums->token != token_ || token_ == 0) return;
     token_ = 0;
-    sums_ = sums;
     trouble_.clear();
     emit changed();
     looked_elsewhere();
@@ -27,7 +26,6 @@ SumsSource::SumsSource(Session& session, SumsOf of, QObject* parent)
   connect(&session_, &Session::not_listed, this, [this](quint64 token, const QString& why) {
     if (token != token_ || token_ == 0) return;
     token_ = 0;
-    sums_.reset();
     trouble_ = why;
     emit changed();
     looked_elsewhere();
@@ -78,8 +76,9 @@ bool SumsSource::ask() {
 
 QString SumsSource::told() const {
   if (!trouble_.isEmpty()) return trouble_;
-  if (sums_ == nullptr) return waits() ? tr("reading...") : tr("nothing has been seen of this run yet");
-  return told_of(*sums_, session_) + (waits() ? "  |  " + tr("reading anew...") : QString());
+  const EventSumsPtr known = sums();
+  if (known == nullptr) return waits() ? tr("reading...") : tr("nothing has been seen of this run yet");
+  return told_of(*known, session_) + (waits() ? "  |  " + tr("reading anew...") : QString());
 }
 
 QString told_of(const scene::EventSums& sums, const Session& session) {

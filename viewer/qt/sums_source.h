@@ -32,7 +32,7 @@ class SumsSource : public QObject {
   // for.
   bool ask();
   // The newest answer, maybe of what was looked at before; null: there is none.
-  const EventSumsPtr& sums() const { return sums_; }
+  EventSumsPtr sums() const { return trouble_.isEmpty() ? session_.sums(of_) : nullptr; }
   bool waits() const { return token_ != 0; }
   // The question that was asked last.
   const std::optional<wire::EventsQuestion>& asked() const { return question_; }
@@ -62,7 +62,6 @@ class SumsSource : public QObject {
   What of_what_;
   std::optional<wire::EventsQuestion> question_;
   std::uint64_t token_ = 0;  // under way; 0: none
-  EventSumsPtr sums_;
   QString trouble_;
   QTimer settle_, rest_;
 };

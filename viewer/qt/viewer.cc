@@ -197,7 +197,9 @@ int render(const Wanted& w, const QString& file) {
     if (!phases || session->data().empty() || session->temporal().empty() ||
         session->temporal().range() != session->data().range())
       return;
-    if (sums && (!sums->ask() || sums->waits())) return;
+    // Once: a run that goes on would be asked again and again.
+    if (sums && !sums->asked()) return static_cast<void>(sums->ask());
+    if (sums && sums->waits()) return;
     if (sums && sums->sums() == nullptr) return give_up(attachment.name() + ": " + sums->trouble());
     QCoreApplication::exit(0);
   };

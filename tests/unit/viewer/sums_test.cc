@@ -106,6 +106,20 @@ TEST(DurationsPage, ATableASortByNumberAndTheWayToTheLongest) {
   EXPECT_LE((seen.to - seen.from).value, 100'000'000);
 }
 
+TEST(DurationsPage, WhoeverHasChosenAStateKeepsIt) {
+  Durations d;
+  d.answer_visits();
+  d.page().table().setCurrentCell(1, 0);
+  const QString chosen = d.cell(1, DurationsView::kState);
+  d.shown.session.select(Session::Selection{1, 0, 2});
+  EXPECT_EQ(d.page().table().currentRow(), 1) << "a selection is no reason to fill it anew";
+  d.shown.session.set_node("/a");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return d.asked().nodes_size() > 0; }));
+  d.answer_visits();
+  ASSERT_GE(d.page().table().currentRow(), 0);
+  EXPECT_EQ(d.cell(d.page().table().currentRow(), DurationsView::kState), chosen);
+}
+
 TEST(DurationsPage, TheHistogramIsInTheColoursOfItsStates) {
   Durations d;
   d.answer_visits();
@@ -173,6 +187,15 @@ TEST(MessagesPage, TheMoreTheDarkerByWhatIsChosen) {
   EXPECT_GT(m.at(0, 1).lightness(), m.at(1, 2).lightness()) << "messages";
   EXPECT_EQ(most_text(m.page().matrix().matrix(), MatrixMeasure::kBytes), "most: 4.0 KiB");
   EXPECT_EQ(most_text(m.page().matrix().matrix(), MatrixMeasure::kMeanTime), "most: 2 ms");
+}
+
+TEST(MessagesPage, WhatWasFoldedWhileAnotherPageWasSeenIsOne) {
+  Matrix m;
+  m.answer_messages();
+  m.shown.window.views().setCurrentIndex(0);
+  m.shown.session.toggle_fold(1);
+  m.shown.window.views().setCurrentWidget(&m.page());
+  EXPECT_EQ(m.page().matrix().matrix().size, 3u);
 }
 
 TEST(MessagesPage, WhatIsFoldedIsOneAndAClickSelectsTheSender) {
