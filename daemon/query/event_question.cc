@@ -49,6 +49,12 @@ Status check(const wire::EventsQuestion& q) {
       q.kind() == wire::EventsQuestion::PAIRS ? Request::kMostPairs : Request::kMostRows;
   if (q.most() < 1 || q.most() > most)
     return nonsense("most: " + std::to_string(q.most()) + ", expected 1 to " + std::to_string(most));
+  const bool sums = q.kind() == wire::EventsQuestion::SUMS || q.kind() == wire::EventsQuestion::PAIRS;
+  if (sums && q.has_after()) return nonsense("after: sums are not in pages");
+  if (q.kind() == wire::EventsQuestion::PAIRS &&
+      (q.states_size() + q.names_size() + q.paths_size() > 0 || !q.match().empty() || q.least_ns() != 0 ||
+       q.most_ns() != 0 || q.least_bytes() != 0 || q.most_bytes() != 0 || q.has_peer()))
+    return nonsense("kind: of PAIRS only nodes can be chosen");
   int left = Request::kMostNames;
   for (const Status& ok : {check_names("nodes", q.nodes(), Request::kLongestPath, left),
                            check_names("states", q.states(), Request::kLongestName, left),

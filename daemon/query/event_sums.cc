@@ -9,6 +9,8 @@
 namespace margay::daemon {
 namespace {
 
+constexpr std::size_t kMostBins = std::size_t{1} << 19;  // of an answer: some 7 MiB
+
 // Texts once each, by index.
 class Texts {
  public:
@@ -63,6 +65,7 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, st
   const std::vector<EventSummary> all = sums.summaries();
   const std::size_t count = kept(all, most, answer);
   Texts resources;
+  std::size_t bins_left = kMostBins, without_bins = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const EventSummary& s = all[i];
     wire::EventsSum& out = *answer.add_sums();
@@ -74,12 +77,21 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, st
     out.set_name(static_cast<std::uint32_t>(i));
     out.set_longest_resource(resources.index_of(
         s.longest_resource, [&](const std::string& path) { answer.add_resources(clean_utf8(path)); }));
-    for (const LengthStatistics::Bin& bin : s.lengths.bins()) {
+    const std::vector<LengthStatistics::Bin> bins = s.lengths.bins();
+    bins_left -= std::min(bins_left, bins.size());
+    if (bins_left == 0) {
+      ++without_bins;
+      continue;
+    }
+    for (const LengthStatistics::Bin& bin : bins) {
       out.add_bin_from_ns(whole(bin.from));
       out.add_bin_until_ns(whole(bin.until));
       out.add_bin_count(bin.count);
     }
   }
+  if (without_bins > 0)
+    answer.add_notes("how long the visits of " + std::to_string(without_bins) +
+                     " states last is left out: it is too much for an answer");
   return {};
 }
 

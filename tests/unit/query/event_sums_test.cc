@@ -165,6 +165,14 @@ TEST_F(Sums, AQuestionForTooManyIsRefused) {
   EXPECT_FALSE(decode_events_untrusted(question(wire::EventsQuestion::SUMS, 2001)));
   EXPECT_FALSE(decode_events_untrusted(question(wire::EventsQuestion::PAIRS, 65'537)));
   EXPECT_FALSE(decode_events_untrusted(question(wire::EventsQuestion::PAIRS, 0)));
+  wire::EventsQuestion q = question(wire::EventsQuestion::PAIRS);
+  q.add_nodes("/node1");
+  EXPECT_TRUE(decode_events_untrusted(q));
+  q.set_match("rank");
+  EXPECT_THAT(decode_events_untrusted(q).error().message, HasSubstr("of PAIRS only nodes"));
+  q = question(wire::EventsQuestion::SUMS);
+  q.mutable_after()->set_rows(1);
+  EXPECT_THAT(decode_events_untrusted(q).error().message, HasSubstr("after: "));
 }
 
 }  // namespace event_sums_test
