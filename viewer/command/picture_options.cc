@@ -38,6 +38,9 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
   app.add_option("--policy", o.policy, "how p is chosen: noise or jump (margay partition --help)")
       ->type_name("POLICY")
       ->check(CLI::IsMember({"noise", "jump"}));
+  app.add_option("--operator", o.measure,
+                 "what is measured: duration (default), occurrences, bytes, messages, mean:VARIABLE")
+      ->type_name("WORD");
   std::vector<std::string> names;
   std::string help;
   for (const PictureName& picture : picture_names()) {
@@ -77,6 +80,7 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--slices", std::to_string(o.slices), "0");
   add("--p", o.p, "");
   add("--policy", o.policy, "");
+  add("--operator", o.measure, "");
   add("--picture", o.picture, "");
   add("--colours", o.colours, "");
   add("--threshold", std::to_string(o.threshold), "0");

@@ -5,6 +5,7 @@
 #include <QPainter>
 #include <QPixmap>
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <unordered_set>
 
@@ -210,9 +211,11 @@ QVariant StatisticsModel::number(const Row& row, int column, bool exactly) const
       return exactly ? QVariant(r.share) : QVariant(percent(r.share) + " %");
     case kTotal:
       if (exactly) return r.total;
-      return unit_.isEmpty()
-                 ? text_of(scene::duration_text(DurationNs(static_cast<std::int64_t>(r.total * 1e9))))
-                 : QString::number(r.total, 'g', 4) + " " + unit_;
+      if (unit_.isEmpty())
+        return text_of(scene::duration_text(DurationNs(static_cast<std::int64_t>(r.total * 1e9))));
+      if (unit_ == "bytes" && r.total < 0x1p63)
+        return text_of(scene::size_text(static_cast<std::uint64_t>(std::llround(r.total))));
+      return QString::number(r.total, 'g', 4) + " " + unit_;
     case kLeaves:
       return static_cast<qulonglong>(r.mode_leaves);
     case kRange:

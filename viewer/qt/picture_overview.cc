@@ -12,7 +12,9 @@ constexpr double kSheetLegend = 58, kLeastPicture = 20;
 
 void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QString& title) {
   const scene::ViewData& data = session.data();
-  const QRectF page = paint_page(p, size, session, {data.empty() ? QString() : head_of(title, data)});
+  const QRectF page = paint_page(
+      p, size, session,
+      {data.empty() ? QString() : head_of(title, data) + "   " + text_of(scene::measure_text(data))});
   if (page.isEmpty()) return;
   const Sheet sheet(page.adjusted(0, 0, 0, -kSheetLegend), kLeastPicture);
   const scene::TimeRange time = data.range();

@@ -70,6 +70,12 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     if (token != asked_token_ && token != temporal_token_) return;
     // There is no picture of where one wanted to go: back to the one there is.
     if (token == asked_token_ && std::exchange(shown_, std::nullopt)) emit view_changed();
+    // What cannot be measured would be refused again and again, wherever one goes from here.
+    if (token == asked_token_ && !data_->empty() && subject().measure != data_->question.measure()) {
+      scene::Subject s = history_.now();
+      s.measure = data_->question.measure();
+      history_.replace(std::move(s));
+    }
     waiting_ = false;
     emit status_changed();
     emit said(why);
@@ -507,6 +513,21 @@ void Session::set_level(DurationNs level) {
   scene::Subject s = history_.now();
   s.level = level;
   go(std::move(s));
+}
+void Session::set_measure(const std::string& measure) {
+  scene::Subject s = history_.now();
+  const auto of_variable = [](const std::string& m) { return m.find(':') != std::string::npos; };
+  if (of_variable(s.measure) || of_variable(measure)) s.states.clear();
+  s.measure = measure;
+  s.p.reset();
+  go(std::move(s));
+}
+std::vector<std::string> Session::variables() const {
+  std::set<std::string> names;
+  for (const scene::Annotation& a : data_->annotations)
+    if (a.kind == scene::Annotation::Kind::kVariable && a.name < data_->annotation_names.size())
+      names.insert(data_->annotation_names[a.name]);
+  return {names.begin(), names.end()};
 }
 bool Session::set_states(std::vector<std::string> states) {
   scene::Subject s = history_.now();

@@ -129,6 +129,12 @@ class Session : public QObject {
   void set_slices(std::uint32_t slices);
   // The slice duration of what follows the run; 0: the finest there is.
   void set_level(DurationNs level);
+  // What is measured, as `margay partition --operator` says it; "": how long states last. A p that was chosen
+  // is forgotten: it weighs the gain and loss of what was measured before. A filter of states is, too, where
+  // what is measured is a variable, or was.
+  void set_measure(const std::string& measure);
+  // The variables that come with the picture's single calls, by name.
+  std::vector<std::string> variables() const;
   // Only these; none: all. False, and a sentence is said, if they do not fit a question.
   bool set_states(std::vector<std::string> states);
   // Only what is below this node, of all time that is seen; "": all.

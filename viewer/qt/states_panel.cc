@@ -132,10 +132,11 @@ void StatesPanel::show_heading() {
   const QString what = session_.selection() ? path : path + tr(" (nothing is selected)");
   const QString when =
       text_of(scene::range_text({d.boundaries[of.selection.first], d.boundaries[of.selection.last]}, d.zero));
-  const QStringList lines = {
+  QStringList lines = {
       what, when,
       counted(of.leaves, tr("resource"), tr("resources")) + ", " + counted(of.parts, tr("part"), tr("parts")),
       tr("gain %1, loss %2 bits").arg(of.gain, 0, 'g', 4).arg(of.loss, 0, 'g', 4)};
+  if (!d.unit.empty()) lines.prepend(text_of(scene::measure_text(d)));
   const int room = std::max(60, width() - pie_->width() - 24);
   QStringList fit;
   for (const QString& line : lines) fit << fontMetrics().elidedText(line, Qt::ElideMiddle, room);

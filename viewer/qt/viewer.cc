@@ -42,7 +42,12 @@ Result<Wanted> wanted_of(const command::PictureOptions& o) {
   w.subject.node = o.node;
   w.subject.slices = o.slices;
   w.subject.policy = o.policy;
+  if (o.measure != "duration") w.subject.measure = o.measure;
   w.picture = o.picture;
+  if (const PictureKind& kind = picture_kind(o.picture);
+      !w.subject.measure.empty() && (kind.sums || kind.calls != Session::Calls::kNever))
+    return wrong("--operator " + o.measure + ": --picture " + o.picture +
+                 " is of single events; overview, bars and curve measure");
   if (o.threshold > 0) w.threshold = o.threshold;
   w.theme = o.dark ? scene::Theme::kDark : scene::Theme::kLight;
   if (!o.colours.empty()) w.hues = o.colours == "tol" ? scene::Hues::kTol : scene::Hues::kOkabeIto;

@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 
+#include "margay/scene/statistics.h"
 #include "paint.h"
 #include "patterns.h"
 
@@ -192,13 +193,14 @@ std::vector<PiePart> pie_of(const scene::Statistics& of, const scene::ViewData& 
 PieView::PieView(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
   setFixedSize(76, 76);
   setAccessibleName(tr("States of the selection as a pie"));
-  setToolTip(
-      tr("time in each state, of the selected resources in the selected time range; hatched: absent, "
-         "unknown, or left out"));
 }
 
 void PieView::set(std::vector<PiePart> parts) {
   parts_ = std::move(parts);
+  const scene::ViewData& d = session_.data();
+  setToolTip(
+      tr("%1, of the selected resources in the selected time range").arg(text_of(scene::measure_text(d))) +
+      (d.unit.empty() ? tr("; hatched: absent, unknown, or left out") : QString()));
   update();
 }
 
@@ -250,7 +252,9 @@ void MarkLegend::paintEvent(QPaintEvent*) {
   const QColor ink = colour_of(palette.ink()), full = colour_of(palette.family(wire::FAMILY_COMPUTE));
   const std::array<QString, 5> words = {
       session_.subject().states.empty() ? tr("not there or not known") : tr("not known, or left out"),
-      tr("many parts, cut alike"), tr("pale: little of the time"), tr("cut differently"), tr("an alert")};
+      tr("many parts, cut alike"),
+      session_.data().unit.empty() ? tr("pale: little of the time") : tr("pale: little of what is measured"),
+      tr("cut differently"), tr("an alert")};
   for (int i = 0; i < 5; ++i) {
     const int x = i % 2 == 0 ? 0 : width() * 53 / 100, y = i / 2 * line;
     const QRectF at(x + 0.5, y + (line - box) / 2 + 0.5, box, box - 1);
@@ -285,7 +289,10 @@ FilterBar::FilterBar(Session& session, QWidget* parent) : QFrame(parent), sessio
   setForegroundRole(QPalette::ToolTipText);
   auto* line = new QHBoxLayout(this);
   line->setContentsMargins(8, 3, 8, 3);
-  line->addWidget(new QLabel(tr("Not everything is shown:"), this));
+  measure_ = chip(this, "filter-measure");
+  line->addWidget(measure_);
+  not_all_ = new QLabel(tr("Not everything is shown:"), this);
+  line->addWidget(not_all_);
   states_ = chip(this, "filter-states");
   node_ = chip(this, "filter-node");
   search_ = chip(this, "filter-search");
@@ -294,6 +301,7 @@ FilterBar::FilterBar(Session& session, QWidget* parent) : QFrame(parent), sessio
   for (QPushButton* b : {states_, node_, search_}) line->addWidget(b);
   line->addStretch(1);
   line->addWidget(all_);
+  connect(measure_, &QPushButton::clicked, this, [this] { session_.set_measure(""); });
   connect(states_, &QPushButton::clicked, this, [this] { session_.set_states({}); });
   connect(node_, &QPushButton::clicked, this, [this] { session_.set_node(""); });
   connect(search_, &QPushButton::clicked, this, [this] { session_.search(""); });
@@ -325,12 +333,18 @@ void FilterBar::update_all() {
   search_->setText(tr("only names with \"%1\"").arg(shortened(text_of(searched))));
   search_->setToolTip(tr("a click shows all names again"));
   search_->setVisible(!searched.empty());
-  setVisible(n > 0 || below || !searched.empty());
+  const bool filtered = n > 0 || below || !searched.empty();
+  not_all_->setVisible(filtered);
+  all_->setVisible(filtered);
+  measure_->setText(tr("measured: %1").arg(shortened(text_of(scene::measure_name(s.measure)))));
+  measure_->setToolTip(tr("a click shows again how long states last"));
+  measure_->setVisible(!s.measure.empty());
+  setVisible(filtered || !s.measure.empty());
 }
 
 QString FilterBar::text() const {
   QStringList words;
-  for (const QPushButton* b : {states_, node_, search_})
+  for (const QPushButton* b : {measure_, states_, node_, search_})
     if (!b->isHidden()) words << b->text();
   return words.join("; ");
 }

@@ -94,7 +94,8 @@ class FilterBar : public QFrame {
  private:
   void update_all();
   Session& session_;
-  QPushButton *states_, *node_, *search_, *all_;
+  QLabel* not_all_;
+  QPushButton *measure_, *states_, *node_, *search_, *all_;
 };
 
 // A sentence that nobody overlooks, for some seconds.

@@ -7,22 +7,25 @@
 #include <QInputDialog>
 #include <QMenuBar>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QStatusBar>
 #include <QStyle>
 #include <QToolTip>
 #include <QVBoxLayout>
 
 #include "keys_dialog.h"
+#include "margay/scene/statistics.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
 
 namespace margay::viewer {
 namespace {
 
-constexpr int kSide = 416;     // pixels, of what is beside the views: no column of the states is cut
-constexpr int kAlerts = 118;   // of the alerts below them
-constexpr int kQuality = 300;  // at most: more room tells no more
-constexpr int kNotice = 8000;  // ms, of a sentence
+constexpr int kSide = 416;          // pixels, of what is beside the views: no column of the states is cut
+constexpr int kAlerts = 118;        // of the alerts below them
+constexpr int kQuality = 300;       // at most: more room tells no more
+constexpr int kNotice = 8000;       // ms, of a sentence
+constexpr int kLongestInFile = 60;  // characters of what is measured
 
 }  // namespace
 
@@ -268,7 +271,8 @@ void Window::show_status() {
   const scene::ViewData& d = session_.data();
   QStringList notes;
   if (!d.empty())
-    notes << text_of(scene::range_text(d.range(), d.zero)) + ", p " + text_of(scene::p_text(d.p)) + ", " +
+    notes << text_of(scene::measure_name(d.question.measure())) + ", " +
+                 text_of(scene::range_text(d.range(), d.zero)) + ", p " + text_of(scene::p_text(d.p)) + ", " +
                  counted(d.parts.size(), tr("part"), tr("parts"));
   for (const std::string& n : d.notes) notes << text_of(n);
   notes_->setText(notes.join("  |  "));
@@ -350,8 +354,16 @@ QString Window::save(const QString& path) {
                          : view->save(path, attached_to_);
 }
 
+// What is measured is part of it.
+QString Window::file_name() const {
+  QString measured = text_of(session_.data().question.measure());
+  if (measured.isEmpty()) measured = "duration";
+  static const QRegularExpression kNoLetters("[^A-Za-z0-9_.]+");
+  return "margay-" + measured.left(kLongestInFile).replace(kNoLetters, "-") + ".png";
+}
+
 void Window::save_as() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Save what is shown"), "margay.png",
+  const QString path = QFileDialog::getSaveFileName(this, tr("Save what is shown"), file_name(),
                                                     tr("Pictures (*.png *.svg);;Tables (*.csv)"));
   if (path.isEmpty()) return;
   const QString error = save(path);

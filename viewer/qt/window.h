@@ -47,6 +47,8 @@ class Window : public QMainWindow {
   QString live_text() const;
   // By the ending of the path: .png, .svg, .csv. The error is a sentence, or empty.
   QString save(const QString& path);
+  // What Save proposes: "margay-bytes.png".
+  QString file_name() const;
   // All keys and what they do, as a document.
   QString keys() const;
 

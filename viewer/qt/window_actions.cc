@@ -7,6 +7,7 @@
 
 #include "command_palette.h"
 #include "keys_dialog.h"
+#include "measure_menu.h"
 #include "paint.h"
 #include "window.h"
 
@@ -40,6 +41,7 @@ void Window::make_actions() {
   make_picture_menu();
   make_go_menu();
   make_look_menu();
+  menuBar()->addMenu(new MeasureMenu(session_, this));
   make_states_menu();
   make_alerts_menu();
   make_help_menu();

@@ -9,6 +9,7 @@
 #include "durations.h"
 #include "events_answer.h"
 #include "margay/base/text.h"
+#include "margay/scene/statistics.h"
 #include "margay/scene/time_axis.h"
 
 namespace margay::scene {
@@ -133,14 +134,6 @@ std::string seconds_since(TimeNs zero, TimeNs t) {
                 static_cast<unsigned long long>(size / internal::kSecond),
                 static_cast<unsigned long long>(size % internal::kSecond));
   return text;
-}
-
-std::string size_text(std::uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return number(value, unit == 0 ? "%.0f " : "%.1f ") + kUnits[unit];
 }
 
 std::string csv_field(const std::string& text) {

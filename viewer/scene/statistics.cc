@@ -1,12 +1,16 @@
 #include "margay/scene/statistics.h"
 
 #include <algorithm>
+#include <iomanip>
+#include <sstream>
 
 #include "margay/base/text.h"
 #include "margay/scene/palette.h"
 
 namespace margay::scene {
 namespace {
+
+constexpr std::string_view kMeanOf = "mean:";
 
 // How many leaves below a node have most of each state: what the parts from the root down to a leaf say,
 // added up.
@@ -175,10 +179,35 @@ void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, boo
   });
 }
 
+std::string size_text(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(unit == 0 ? 0 : 1) << value << ' ' << kUnits[unit];
+  return text.str();
+}
+
 std::string measure_text(const ViewData& data) {
   const std::string op =
       data.question.measure().empty() ? "duration" : clean_utf8(data.question.measure(), kLongestName);
-  return "operator " + op + " (" + (data.unit.empty() ? "share of the time" : data.unit) + ")";
+  if (data.unit.empty()) return "operator " + op + " (share of the time)";
+  std::ostringstream full;
+  if (op == "bytes" && data.full < 0x1p63)
+    full << size_text(static_cast<std::uint64_t>(data.full));
+  else
+    full << std::setprecision(4) << data.full;
+  return "operator " + op + " (" + data.unit + "; full: " + full.str() +
+         (op.starts_with(kMeanOf) ? ")" : " a second of a resource)");
+}
+
+std::string measure_name(std::string_view measure) {
+  if (measure.empty() || measure == "duration") return "time in states";
+  if (measure == "occurrences") return "visits and events";
+  if (measure.starts_with(kMeanOf))
+    return "mean of " + clean_utf8(measure.substr(kMeanOf.size()), kLongestName);
+  return clean_utf8(measure, kLongestName);
 }
 
 }  // namespace margay::scene

@@ -172,7 +172,22 @@ TEST(Measure, IsNamedWithItsUnit) {
   build.raw().mutable_question()->set_measure("mean:load");
   build.raw().set_unit("jobs");
   build.raw().set_full(4);
-  EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())), "operator mean:load (jobs)");
+  EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())), "operator mean:load (jobs; full: 4)");
+  build.raw().mutable_question()->set_measure("bytes");
+  build.raw().set_unit("bytes");
+  build.raw().set_full(3 << 20);
+  EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())),
+            "operator bytes (bytes; full: 3.0 MiB a second of a resource)");
+  build.raw().set_full(1e300);
+  EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())),
+            "operator bytes (bytes; full: 1e+300 a second of a resource)");
+}
+
+TEST(Measure, HasANameForPeople) {
+  EXPECT_EQ(measure_name(""), "time in states");
+  EXPECT_EQ(measure_name("occurrences"), "visits and events");
+  EXPECT_EQ(measure_name("messages"), "messages");
+  EXPECT_EQ(measure_name("mean:load"), "mean of load");
 }
 
 }  // namespace statistics_test

@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QInputDialog>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QStatusBar>
 
+#include "measure_menu.h"
 #include "shown.h"
 
 namespace margay::viewer {
@@ -25,6 +28,106 @@ TEST(Filter, ABoxLeavesAStateOutAndTheWindowSaysSo) {
   s.check("MPI_Wait", true);
   EXPECT_THAT(s.session.subject().states, IsEmpty());
   EXPECT_TRUE(s.window.filters().isHidden());
+}
+
+// What is measured is chosen in a menu, said above the picture, and a step of the history.
+TEST(Measure, IsChosenSaidAndGoneBackFrom) {
+  Shown s;
+  s.session.set_p(0.5);
+  s.session.set_states({"MPI_Send"});
+  auto* menu = s.window.findChild<MeasureMenu*>();
+  ASSERT_NE(menu, nullptr);
+  const auto checked = [&] {
+    QStringList texts;
+    for (const QAction* a : menu->actions())
+      if (a->isChecked()) texts << a->text();
+    return texts.join(", ").toStdString();
+  };
+  EXPECT_EQ(checked(), "Time in states");
+  for (QAction* a : menu->actions())
+    if (a->text() == "Bytes") a->trigger();
+  EXPECT_EQ(s.session.subject().measure, "bytes");
+  EXPECT_FALSE(s.session.subject().p) << "a p of another measure";
+  EXPECT_THAT(s.session.subject().states, ElementsAre("MPI_Send"));
+  EXPECT_EQ(checked(), "Bytes");
+  EXPECT_EQ(s.window.filters().text(), "measured: bytes; only MPI_Send");
+  s.session.set_measure("mean:load");
+  EXPECT_THAT(s.session.subject().states, IsEmpty()) << "a variable has no states";
+  EXPECT_EQ(s.window.filters().text(), "measured: mean of load");
+  EXPECT_EQ(checked(), "Mean of a variable...");
+  s.session.back();
+  EXPECT_EQ(s.session.subject().measure, "bytes");
+  s.window.filters().findChild<QPushButton*>("filter-measure")->click();
+  EXPECT_EQ(s.session.subject().measure, "");
+  EXPECT_EQ(checked(), "Time in states");
+}
+
+TEST(Measure, StandsInTheWindowAndInTheNamesOfFiles) {
+  Shown s;
+  EXPECT_EQ(s.window.file_name(), "margay-duration.png");
+  scene::ViewData data = scene::SmallView().data();
+  data.question.set_measure("mean:cpu load/7");
+  data.unit = "of the variable";
+  data.full = 4;
+  s.session.show(std::make_shared<const scene::ViewData>(std::move(data)));
+  EXPECT_EQ(s.window.file_name(), "margay-mean-cpu-load-7.png");
+  EXPECT_THAT(s.window.states().pie().toolTip().toStdString(),
+              HasSubstr("mean:cpu load/7 (of the variable; full: 4)"));
+  bool noted = false;
+  for (const ElidedLabel* label : s.window.statusBar()->findChildren<ElidedLabel*>())
+    noted = noted || label->text().contains("mean of cpu load/7");
+  EXPECT_TRUE(noted);
+}
+
+TEST(Measure, BytesAreListedAsSizes) {
+  Shown s;
+  scene::ViewData data = scene::SmallView().data();
+  data.question.set_measure("bytes");
+  data.unit = "bytes";
+  data.full = 3 << 20;
+  s.session.show(std::make_shared<const scene::ViewData>(std::move(data)));
+  const StatisticsModel& list = s.window.statistics();
+  const QString total = list.data(list.index(s.row("MPI_Wait"), StatisticsModel::kTotal)).toString();
+  EXPECT_TRUE(total.endsWith(" MiB")) << total.toStdString();
+}
+
+TEST(Measure, OfAVariableIsAskedForByName) {
+  Shown s;
+  scene::ViewData data = scene::SmallView().data();
+  data.annotation_names = {"load", "mark", "heat"};
+  using Kind = scene::Annotation::Kind;
+  for (const auto& [name, kind] :
+       {std::pair(0u, Kind::kVariable), {1u, Kind::kMark}, {2u, Kind::kVariable}, {0u, Kind::kVariable}}) {
+    scene::Annotation a;
+    a.name = name;
+    a.kind = kind;
+    data.annotations.push_back(a);
+  }
+  s.session.show(std::make_shared<const scene::ViewData>(std::move(data)));
+  EXPECT_THAT(s.session.variables(), ElementsAre("heat", "load"));
+  for (QAction* a : s.window.findChild<MeasureMenu*>()->actions())
+    if (a->text().startsWith("Mean")) a->trigger();
+  auto* dialog = s.window.findChild<QInputDialog*>("variable");
+  ASSERT_NE(dialog, nullptr);
+  EXPECT_EQ(dialog->comboBoxItems().join(' ').toStdString(), "heat load");
+  EXPECT_EQ(s.session.subject().measure, "") << "nothing was chosen yet";
+  dialog->setTextValue("load");
+  dialog->accept();
+  EXPECT_EQ(s.session.subject().measure, "mean:load");
+}
+
+// Else each step from there on would be refused as well.
+TEST(Measure, ThatIsRefusedIsLeft) {
+  Link link({"no-such-run", "", ""});
+  Session session(&link, scene::Theme::kLight);
+  session.show(small());
+  session.set_measure("mean:lood");
+  EXPECT_EQ(session.subject().measure, "mean:lood");
+  const std::uint64_t token = link.next_token() - 1;
+  emit link.refused(token - 1, "superseded by a newer question");
+  EXPECT_EQ(session.subject().measure, "mean:lood");
+  emit link.refused(token, "measure mean:lood: no such variable");
+  EXPECT_EQ(session.subject().measure, "");
 }
 
 TEST(Filter, OneStateAtLeastIsShown) {

@@ -180,6 +180,31 @@ TEST_F(Render, BarsOverTime) {
   EXPECT_NE(difference(image, render_again(bars + QStringList{"--from", "10", "--to", "20"})), "");
 }
 
+// The bytes of each state over all bars are those of its events.
+TEST_F(Render, WhatIsMeasuredAddsUpToWhatTheEventsSay) {
+  const QStringList bars{"--picture", "bars", "--operator", "bytes"};
+  EXPECT_THAT(svg_of(bars), HasSubstr("operator bytes (bytes; full: "));
+  EXPECT_THAT(svg_of({"--operator", "bytes"}), HasSubstr("operator bytes (bytes; full: "));
+  EXPECT_THAT(svg_of({}), HasSubstr("operator duration (share of the time)"));
+  const std::vector<QStringList> rows = table_of(bars);
+  ASSERT_GT(rows.size(), 3U);
+  EXPECT_EQ(rows[0].join(','), "begin (s),end (s),state,family,share of full,total (bytes),known");
+  std::map<QString, double> ours;
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    if (!rows[i][2].isEmpty()) ours[rows[i][2]] += rows[i][5].toDouble();
+  const Said told = run("margay", {"events", MARGAY_EXAMPLE "/sixteen.margay", "--statistics", "--csv"});
+  ASSERT_EQ(told.code, 0) << told.words;
+  std::size_t found = 0;
+  for (const QString& line : QString::fromStdString(told.words).split('\n')) {
+    const QStringList row = line.trimmed().split(',');
+    if (row.size() < 6 || row[0] == "name") continue;
+    const double bytes = row[4].toDouble();
+    found += bytes > 0;
+    EXPECT_NEAR(ours[row[0]], bytes, bytes * 1e-6) << row[0].toStdString();
+  }
+  EXPECT_GE(found, 4u);
+}
+
 TEST_F(Render, GainAndLossOverP) {
   const QStringList curve{"--picture", "curve"};
   const Said said = render("example", curve);
@@ -259,6 +284,8 @@ TEST_F(Render, SaysWhatIsWrongWithTheCall) {
   says("example", {"--p", "2"}, "--p: ");
   says("example", {"--from", "7", "--to", "3"}, "the range is empty");
   says("example", {"--from", "100000"}, "the run does not reach so far");
+  says("example", {"--operator", "bytes", "--picture", "gantt"},
+       "--operator bytes: --picture gantt is of single events");
   const Said said = run("margay", {"render", "example", "-o", "a.pdf"});
   EXPECT_EQ(said.code, 2);
   EXPECT_THAT(said.words, HasSubstr("a.pdf: the name has to end in .png, .svg or .csv"));

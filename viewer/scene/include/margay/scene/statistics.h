@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "margay/scene/view_data.h"
@@ -49,9 +50,13 @@ enum class StatisticsColumn { kName, kFamily, kShare, kTotal, kModeParts, kModeL
 // Equal rows by name.
 void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, bool descending);
 
+// "4.5 MiB", "12 B".
+std::string size_text(std::uint64_t bytes);
 // What the shares are of, for a picture's head: "operator duration (share of the time)", "operator mean:load
-// (unit of load)".
+// (of the variable; full: 3.5)", "operator bytes (bytes; full: 4.5 MiB a second of a resource)".
 std::string measure_text(const ViewData& data);
+// What a question's `measure` is, for people: "" is "time in states", "mean:load" is "mean of load".
+std::string measure_name(std::string_view measure);
 
 // RFC 4180: lines end in CR LF, fields with commas, quotes or line ends are quoted; a head line; UTF-8;
 // numbers with a point, as many digits as it takes to read them back.
