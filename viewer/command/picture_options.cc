@@ -14,10 +14,9 @@ const std::vector<PictureName>& picture_names() {
 }
 
 void add_picture_options(CLI::App& app, PictureOptions& o) {
-  app.add_option(
-      "what", o.what,
-      "name of a run, directory of an archive, or 'example', which is shipped (default: the newest "
-      "run here)");
+  app.add_option("what", o.what,
+                 "name of a run, directory of an archive, 'example', which is shipped, or a link "
+                 "(margay://night#t=14.9-15.1) (default: the newest run here)");
   auto* connect = app.add_option("--connect", o.connect,
                                  "a daemon on another machine: its listen.control, e.g. tcp://head:7413")
                       ->type_name("URL");
@@ -30,6 +29,10 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
       ->type_name("TIME");
   app.add_option("--to", o.to, "end of the time range")->type_name("TIME");
   app.add_option("--node", o.node, "only this node of the hierarchy, e.g. /node7")->type_name("NODE");
+  app.add_option("--state", o.states,
+                 "only this state, and others that are given so; the rest counts as time that is not shown")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_option("--slices", o.slices,
                  "number of slices of the range, at most 256 (default: 0, as many as fit)")
       ->type_name("NUMBER")
@@ -84,6 +87,7 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--picture", o.picture, "");
   add("--colours", o.colours, "");
   add("--threshold", std::to_string(o.threshold), "0");
+  for (const std::string& state : o.states) out.push_back("--state=" + state);
   if (o.dark) out.emplace_back("--dark");
   if (!o.what.empty()) out.insert(out.end(), {"--", o.what});
   return out;

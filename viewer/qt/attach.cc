@@ -191,4 +191,11 @@ QString Attachment::title(const wire::Report* report) const {
   return run == name() ? run : tr("%1 (%2)").arg(run, name());
 }
 
+QString Attachment::place(const wire::Report* report) const {
+  if (!to_.connect.empty()) return {};
+  if (archive_)
+    return wish_.what == kExample ? kExample : QDir::cleanPath(QFileInfo(folder_).absoluteFilePath());
+  return QString::fromStdString(report != nullptr && !report->run().empty() ? report->run() : to_.run);
+}
+
 }  // namespace margay::viewer

@@ -52,6 +52,9 @@ class Attachment : public QObject {
   QString name() const;
   // and then: an archive's run has a name, too.
   QString title(const wire::Report* report) const;
+  // What opens it again, from whatever folder: "example", the archive's absolute path, or the run's name; ""
+  // of a daemon elsewhere.
+  QString place(const wire::Report* report) const;
 
  signals:
   void ready();

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "margay/base/ids.h"
+#include "margay/command/link.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
 #include "picture_file.h"
@@ -36,12 +37,15 @@ tl::unexpected<Error> wrong(const std::string& sentence) {
 
 }  // namespace
 
-Result<Wanted> wanted_of(const command::PictureOptions& o) {
+Result<Wanted> wanted_of(const command::PictureOptions& options) {
+  command::PictureOptions o = options;
+  if (Status ok = command::follow_link(o); !ok) return tl::unexpected(ok.error());
   Wanted w;
   w.wish = {o.what, o.connect, o.key};
   w.subject.node = o.node;
   w.subject.slices = o.slices;
   w.subject.policy = o.policy;
+  w.subject.states = o.states;
   if (o.measure != "duration") w.subject.measure = o.measure;
   w.picture = o.picture;
   if (const PictureKind& kind = picture_kind(o.picture);
@@ -158,6 +162,7 @@ void Viewer::seen() {
   if (window_) return;
   const auto subject = subject_of(wanted_, attachment_->is_archive(), *session_);
   window_ = std::make_unique<Window>(*session_, attachment_->title(session_->report()));
+  window_->set_place(attachment_->place(session_->report()).toStdString(), attachment_->to().connect);
   if (wanted_.threshold) session_->set_threshold(*wanted_.threshold);
   auto* open = new QAction(tr("Open another..."), window_.get());
   open->setObjectName("open");

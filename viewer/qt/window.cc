@@ -5,6 +5,7 @@
 #include <QFileDialog>
 #include <QHeaderView>
 #include <QInputDialog>
+#include <QLocale>
 #include <QMenuBar>
 #include <QPushButton>
 #include <QRegularExpression>
@@ -14,6 +15,7 @@
 #include <QVBoxLayout>
 
 #include "keys_dialog.h"
+#include "margay/command/link.h"
 #include "margay/scene/statistics.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
@@ -352,6 +354,28 @@ QString Window::save(const QString& path) {
   View* view = views_->current();
   return view == nullptr ? tr("%1: not written: there is nothing to see").arg(path)
                          : view->save(path, attached_to_);
+}
+
+void Window::set_place(const std::string& what, const std::string& connect) {
+  place_.what = what;
+  place_.connect = connect;
+  link_->setEnabled(!what.empty() || !connect.empty());
+}
+
+std::string Window::link() const {
+  if (place_.what.empty() && place_.connect.empty()) return {};
+  const scene::Subject& s = session_.subject();
+  command::PictureOptions to = place_;
+  if (s.time) {
+    to.from = command::seconds_text(s.time->from - zero());
+    to.to = command::seconds_text(s.time->to - zero());
+  }
+  to.node = s.node;
+  to.p = s.p ? QString::number(*s.p, 'g', QLocale::FloatingPointShortest).toStdString() : "";
+  to.policy = s.p ? "" : s.policy;
+  to.measure = s.measure;
+  to.states = s.states;
+  return command::link_of(to);
 }
 
 // What is measured is part of it.

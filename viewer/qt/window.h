@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "margay/command/picture_options.h"
 #include "models.h"
 #include "notifier.h"
 #include "overview.h"
@@ -47,6 +48,10 @@ class Window : public QMainWindow {
   QString live_text() const;
   // By the ending of the path: .png, .svg, .csv. The error is a sentence, or empty.
   QString save(const QString& path);
+  // What it is attached to, as a command line has it: only then there are links to what is looked at.
+  void set_place(const std::string& what, const std::string& connect);
+  // To what is looked at (margay/command/link.h); empty without a place.
+  std::string link() const;
   // What Save proposes: "margay-bytes.png".
   QString file_name() const;
   // All keys and what they do, as a document.
@@ -92,6 +97,7 @@ class Window : public QMainWindow {
 
   Session& session_;
   QString attached_to_;
+  command::PictureOptions place_;
   Banner* banner_;
   FilterBar* filters_;
   ViewStack* views_;
@@ -106,6 +112,7 @@ class Window : public QMainWindow {
   QComboBox* level_;
   QAction* level_shown_;
   ElidedLabel *status_, *notes_;
+  QAction* link_;
   QAction *back_, *forward_, *whole_, *live_, *dark_, *hues_, *calls_, *messages_, *notify_, *anything_;
   QMenu* look_;
   Notifier notifier_;

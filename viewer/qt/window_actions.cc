@@ -1,4 +1,6 @@
 // The window's actions: everything there is to do, each in one menu with its keys.
+#include <QApplication>
+#include <QClipboard>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenuBar>
@@ -52,6 +54,12 @@ void Window::make_actions() {
 void Window::make_picture_menu() {
   QMenu* picture = menuBar()->addMenu(tr("&Picture"));
   action(picture, tr("&Save as PNG, SVG or CSV..."), {QKeySequence::Save}, [this] { save_as(); });
+  link_ = action(picture, tr("Copy a &link to this"), {QKeySequence("Ctrl+L")}, [this] {
+    QApplication::clipboard()->setText(text_of(link()));
+    statusBar()->showMessage(tr("copied: %1").arg(text_of(link())), kThresholdNotice);
+  });
+  link_->setEnabled(false);
+  link_->setToolTip(tr("a line of text that margay-viewer and margay render open: this run, time, node, p"));
   action(picture, tr("&Quit"), {QKeySequence("Ctrl+Q"), QKeySequence("Q")}, [this] { close(); });
 }
 

@@ -502,6 +502,8 @@ TEST(PictureOptions, AreHandedOn) {
   all.p = "0.25";
   all.picture = "gantt";
   all.policy = "jump";
+  all.measure = "mean:load";
+  all.states = {"MPI_Wait", "in disk, sleep"};
   all.slices = 100;
   all.threshold = 12;
   all.dark = true;

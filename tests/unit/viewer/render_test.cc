@@ -180,6 +180,16 @@ TEST_F(Render, BarsOverTime) {
   EXPECT_NE(difference(image, render_again(bars + QStringList{"--from", "10", "--to", "20"})), "");
 }
 
+TEST_F(Render, ALinkIsWhatItsOptionsAre) {
+  const QImage options =
+      render_again({"--from", "10", "--to", "20", "--node", "/node1", "--state", "MPI_Wait"});
+  ASSERT_EQ(render("margay://example#t=10-20&n=/node1&s=MPI_Wait").code, 0);
+  EXPECT_EQ(difference(options, QImage(file())), "");
+  const Said said = render("margay://example#t=10");
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.words, HasSubstr("margay://example#t=10: expected a range of time in t"));
+}
+
 // The bytes of each state over all bars are those of its events.
 TEST_F(Render, WhatIsMeasuredAddsUpToWhatTheEventsSay) {
   const QStringList bars{"--picture", "bars", "--operator", "bytes"};

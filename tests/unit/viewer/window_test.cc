@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QClipboard>
 #include <QHeaderView>
 #include <QMenuBar>
 #include <QPointer>
@@ -16,6 +17,7 @@
 #include "paint.h"
 #include "settings.h"
 #include "shown.h"
+#include "viewer.h"
 
 namespace margay::viewer {
 namespace window_test {
@@ -53,6 +55,39 @@ TEST(Keys, EachBelongsToOneActionAndEachActionIsThereOnce) {
       EXPECT_TRUE(is_new) << a->text().toStdString() << ", " << other->second.toStdString();
     }
   }
+}
+
+// What is looked at as a line of text, which opens the same again.
+TEST(WindowLink, IsOfWhatIsLookedAtAndOpensItAgain) {
+  Shown s;
+  QAction* copy = nullptr;
+  for (QAction* a : all_actions(s.window))
+    if (a->shortcut() == QKeySequence("Ctrl+L")) copy = a;
+  ASSERT_NE(copy, nullptr);
+  EXPECT_FALSE(copy->isEnabled()) << "of what?";
+  EXPECT_EQ(s.window.link(), "");
+  s.window.set_place("night", "");
+  EXPECT_EQ(s.window.link(), "margay://night") << "it follows the run";
+  scene::Subject looked;
+  looked.time = scene::TimeRange{TimeNs(1'500'000'000), TimeNs(3'000'000'000)};
+  looked.node = "/a";
+  looked.p = 0.1;
+  looked.measure = "bytes";
+  looked.states = {"MPI_Send"};
+  s.session.go(looked);
+  copy->trigger();
+  const std::string link = QApplication::clipboard()->text().toStdString();
+  EXPECT_EQ(link, "margay://night#t=1.5-3&n=/a&p=0.1&o=bytes&s=MPI_Send");
+  command::PictureOptions options;
+  options.what = link;
+  const auto wanted = wanted_of(options);
+  ASSERT_TRUE(wanted) << wanted.error().message;
+  EXPECT_EQ(wanted->wish.what, "night");
+  const auto again = subject_of(*wanted, false, s.session);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, looked);
+  options.what = "margay://night#q=1";
+  EXPECT_FALSE(wanted_of(options));
 }
 
 TEST(Keys, TheListHasThemAll) {

@@ -16,15 +16,16 @@ class App;
 namespace margay::command {
 
 struct PictureOptions {
-  std::string what;          // a run's name, an archive's directory, "example"; "": the newest run
+  std::string what;          // a run's name, an archive's directory, "example", a link; "": the newest run
   std::string connect, key;  // a daemon elsewhere
   std::string size = "1280x720";
   std::string from, to;  // durations since the run's begin
   std::string node, p, policy;
-  std::string measure;          // as margay partition --operator says it; "": duration
-  std::string picture;          // of picture_names(); "": the window's choice, of a file an overview
-  std::uint32_t slices = 0;     // 0 to 256; 0: as many as are useful
-  std::uint32_t threshold = 0;  // pixels, 1 to 64: smaller parts are drawn together; 0: not said
+  std::string measure;              // as margay partition --operator says it; "": duration
+  std::vector<std::string> states;  // none: all
+  std::string picture;              // of picture_names(); "": the window's choice, of a file an overview
+  std::uint32_t slices = 0;         // 0 to 256; 0: as many as are useful
+  std::uint32_t threshold = 0;      // pixels, 1 to 64: smaller parts are drawn together; 0: not said
   bool dark = false;
   std::string colours;  // "okabe-ito" or "tol"; "": the window's choice, of a file okabe-ito
   bool operator==(const PictureOptions&) const = default;

@@ -1,0 +1,166 @@
+#include "margay/command/link.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "margay/base/text.h"
+
+namespace margay::command {
+namespace {
+
+constexpr std::string_view kHere = "margay://", kThere = "margay+tcp://";
+constexpr std::size_t kShown = 80;  // bytes of a wrong link
+
+tl::unexpected<Error> wrong(std::string_view link, const std::string& why) {
+  return fail(ErrorCode::kInvalidArgument, clean_utf8(link, kShown) + ": " + why);
+}
+
+bool stands_for_itself(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("-._~/:").find(c) != std::string_view::npos;
+}
+
+std::string escaped(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (stands_for_itself(c))
+      out += c;
+    else
+      (out += '%') += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return out;
+}
+
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+std::optional<std::string> unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    const int high = digit_of(text[i + 1]), low = digit_of(text[i + 2]);
+    if (high < 0 || low < 0 || high + low == 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+// The text before the separator, which is taken off `rest` with it.
+std::string_view next(std::string_view& rest, char separator) {
+  const std::size_t at = std::min(rest.find(separator), rest.size());
+  const std::string_view found = rest.substr(0, at);
+  rest.remove_prefix(std::min(at + 1, rest.size()));
+  return found;
+}
+
+struct Part {
+  std::string_view name;
+  std::string PictureOptions::*value;
+};
+constexpr std::array<Part, 4> kParts = {{{"n", &PictureOptions::node},
+                                         {"p", &PictureOptions::p},
+                                         {"policy", &PictureOptions::policy},
+                                         {"o", &PictureOptions::measure}}};
+
+// Of one part of a link; a sentence where it is none.
+std::string take_part(std::string_view part, PictureOptions& out) {
+  const std::string_view name = next(part, '=');
+  const auto text = unescaped(part);
+  if (!text) return "expected % and two hexadecimal digits in " + clean_utf8(name, kShown);
+  if (name == "t") {
+    // Not the dash of a time before the begin.
+    const std::size_t dash = text->find('-', text->starts_with('-') ? 1 : 0);
+    if (dash == std::string::npos) return "expected a range of time in t, such as 14.9-15.1";
+    out.from = text->substr(0, dash);
+    out.to = text->substr(dash + 1);
+    return {};
+  }
+  if (name == "s") {
+    while (!part.empty()) out.states.push_back(unescaped(next(part, ',')).value_or(""));
+    return {};
+  }
+  for (const Part& p : kParts)
+    if (p.name == name) return out.*p.value = *text, std::string();
+  return "there is no part " + clean_utf8(name, kShown) + "; a link has t, n, p, policy, o and s";
+}
+
+}  // namespace
+
+bool is_link(std::string_view what) {
+  return what.starts_with(kHere) || what.starts_with(kThere);
+}
+
+std::string link_of(const PictureOptions& o) {
+  constexpr std::string_view kTcp = "tcp://";
+  std::string out = o.connect.starts_with(kTcp)
+                        ? std::string(kThere) + escaped(std::string_view(o.connect).substr(kTcp.size()))
+                        : std::string(kHere) + escaped(o.what);
+  char before = '#';
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (value.empty()) return;
+    (((out += before) += name) += '=') += value;
+    before = '&';
+  };
+  if (!o.from.empty() || !o.to.empty()) add("t", escaped(o.from) + "-" + escaped(o.to));
+  for (const Part& p : kParts) add(p.name, escaped(o.*p.value));
+  std::string states;
+  for (const std::string& s : o.states) states += (states.empty() ? "" : ",") + escaped(s);
+  add("s", states);
+  return out;
+}
+
+Result<PictureOptions> options_of_link(std::string_view link) {
+  if (!is_link(link)) return wrong(link, "a link begins with " + std::string(kHere));
+  if (link.size() > kLongestLink)
+    return wrong(link, "longer than " + std::to_string(kLongestLink) + " bytes");
+  std::string_view rest = link;
+  const bool there = rest.starts_with(kThere);
+  rest.remove_prefix(there ? kThere.size() : kHere.size());
+  PictureOptions out;
+  const auto what = unescaped(next(rest, '#'));
+  if (!what) return wrong(link, "expected % and two hexadecimal digits in what it is of");
+  if (there && what->empty()) return wrong(link, "names no machine");
+  (there ? out.connect : out.what) = there ? "tcp://" + *what : *what;
+  while (!rest.empty())
+    if (const std::string why = take_part(next(rest, '&'), out); !why.empty()) return wrong(link, why);
+  return out;
+}
+
+Status follow_link(PictureOptions& o) {
+  if (!is_link(o.what)) return {};
+  auto said = options_of_link(o.what);
+  if (!said) return tl::unexpected(said.error());
+  o.what = said->what;
+  if (o.connect.empty()) o.connect = said->connect;
+  // A range that is given in part would be neither's.
+  if (o.from.empty() && o.to.empty()) o.from = said->from, o.to = said->to;
+  if (o.p.empty() && o.policy.empty()) o.p = said->p, o.policy = said->policy;
+  if (o.node.empty()) o.node = said->node;
+  if (o.measure.empty()) o.measure = said->measure;
+  if (o.states.empty()) o.states = said->states;
+  return {};
+}
+
+std::string seconds_text(DurationNs duration) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const bool before = duration.value < 0;
+  const std::uint64_t ns =
+      before ? ~static_cast<std::uint64_t>(duration.value) + 1 : static_cast<std::uint64_t>(duration.value);
+  std::string fraction = std::to_string(kSecond + ns % kSecond).replace(0, 1, ".");
+  fraction.resize(fraction.find_last_not_of("0.") == std::string::npos ? 0
+                                                                       : fraction.find_last_not_of('0') + 1);
+  return (before ? "-" : "") + std::to_string(ns / kSecond) + fraction;
+}
+
+}  // namespace margay::command
