@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "alerts_output.h"
 #include "archive/archive_facts.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kNotSo = 1;
 constexpr int kUnreadable = 2;
+constexpr std::size_t kLongestCommand = 500;  // bytes
 
 int complain(const std::string& sentence) {
   std::fprintf(stderr, "margay: %s\n", text::printable(sentence, true, 2000).c_str());
@@ -86,12 +88,17 @@ int show(const AlertsRequest& r) {
   else
     complain(handling.error().message);
   std::fputs((r.json ? evidence_json(*evidence) : evidence_text(*evidence)).c_str(), stdout);
-  if (!r.json)
-    std::fputs(
-        text::printable("The calls: margay events " + shell_word(r.path) + " --alert " + *id, true, 500)
-            .append("\n")
-            .c_str(),
-        stdout);
+  if (!r.json) {
+    std::error_code none;  // then the path as it was given
+    const std::filesystem::path path = std::filesystem::absolute(r.path, none);
+    const auto say = [](const std::string& what, const std::string& command) {
+      std::fputs(text::printable(what + command, true, kLongestCommand).append("\n").c_str(), stdout);
+    };
+    say("The calls: ", "margay events " + shell_word(r.path) + " --alert " + *id);
+    say("The picture: ",
+        "margay-viewer " +
+            shell_word(picture_link(*evidence, none ? r.path : path.lexically_normal().string())));
+  }
   return evidence->again.exact && !evidence->again.same ? kNotSo : 0;
 }
 

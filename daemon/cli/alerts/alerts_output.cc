@@ -1,9 +1,11 @@
 #include "alerts_output.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "margay/base/text.h"
+#include "margay/command/link.h"
 #include "margay/text/table.h"
 #include "margay/text/text.h"
 #include "margay/wire/alert_json.h"
@@ -271,6 +273,20 @@ std::string evidence_json(const Evidence& e) {
   j["again"] = {{"exact", e.again.exact}, {"same", e.again.same}};
   j["again"]["alert"] = e.again.alert ? alert_json(*e.again.alert) : ordered_json(nullptr);
   return dump(j);
+}
+
+std::string picture_link(const Evidence& e, const std::string& archive) {
+  constexpr DurationNs kLeastAround = seconds(1), kStep = milliseconds(100);  // easily read
+  const alert::Alert& a = e.alert;
+  const TimeNs until = std::max(a.end.value_or(a.updated.value_or(a.detected)), a.onset);
+  const DurationNs around = std::max(until - a.onset, kLeastAround);
+  command::PictureOptions picture;
+  picture.what = archive;
+  const DurationNs begin = std::max(a.onset - e.run_begin - around, DurationNs(0));
+  const DurationNs end = until - e.run_begin + around;
+  picture.from = command::seconds_text(kStep * (begin.value / kStep.value));
+  picture.to = command::seconds_text(kStep * (end.value / kStep.value + 1));
+  return command::link_of(picture);
 }
 
 }  // namespace margay::daemon

@@ -20,5 +20,8 @@ std::string alerts_text(const std::vector<ListedAlert>& alerts, bool archives);
 std::string alerts_json(const std::vector<ListedAlert>& alerts);
 std::string evidence_text(const Evidence& evidence);
 std::string evidence_json(const Evidence& evidence);
+// To its picture (margay/command/link.h): all resources, for as long before and behind it as it lasts, but a
+// second at least. `archive` is an absolute path.
+std::string picture_link(const Evidence& evidence, const std::string& archive);
 
 }  // namespace margay::daemon

@@ -32,6 +32,17 @@ alert::Alert example() {
   return a;
 }
 
+TEST(PictureLink, IsOfTheAlertAndAsLongAroundIt) {
+  Evidence e;
+  e.alert = example();
+  e.run_begin = TimeNs(100'000'000);
+  EXPECT_EQ(picture_link(e, "/data/my night.margay"), "margay:///data/my%20night.margay#t=0.1-3.5");
+  e.alert.end = TimeNs(61'300'000'000);
+  EXPECT_EQ(picture_link(e, "/a"), "margay:///a#t=0-121.3") << "no earlier than the run";
+  e.alert.end.reset();
+  EXPECT_EQ(picture_link(e, "/a"), "margay:///a#t=0-4.5") << "as far as it is known";
+}
+
 TEST(AlertParse, GivesBackWhatWasWritten) {
   const alert::Alert a = example();
   const auto back = alert::parse_untrusted(alert::to_json(a));
