@@ -1,5 +1,6 @@
 #include "paint_sums.h"
 
+#include <QObject>
 #include <algorithm>
 #include <cmath>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
 
 #include "margay/base/text.h"
 #include "margay/scene/live_view.h"
@@ -31,12 +30,6 @@ bool fits(const scene::Subject& subject) {
   *request.mutable_view() = scene::question_of(subject, 1, true);
   return subject.states.size() <= kMostChosenStates &&
          request.ByteSizeLong() + kSpare <= static_cast<std::size_t>(transport::kQuestions.largest);
-}
-
-// What a resource can do: marks, variables and links are names in the same table.
-bool is_state(wire::StateFamily family) {
-  return family != wire::FAMILY_REGION && family != wire::FAMILY_VARIABLE && family != wire::FAMILY_MARK &&
-         family != wire::FAMILY_LINK;
 }
 
 }  // namespace
@@ -242,27 +235,6 @@ std::optional<Session::Selection> Session::selected_in(const scene::ViewData& ne
   out.first = static_cast<std::uint32_t>(next.slice_at(from));
   out.last = static_cast<std::uint32_t>(next.slice_at(TimeNs(to.value - 1)) + 1);
   return out;
-}
-
-bool Session::learn(const std::vector<scene::State>& states) {
-  scene::ViewData all;
-  all.states = states_;
-  std::unordered_set<std::string> known;
-  for (const scene::State& s : states_) known.insert(s.name);
-  for (const scene::State& s : states) {
-    if (all.states.size() >= kMostStates) break;
-    if (!s.name.empty() && is_state(s.family) && known.insert(s.name).second) all.states.push_back(s);
-  }
-  if (all.states.size() == states_.size()) return false;
-  states_.clear();
-  for (const std::uint32_t i : scene::states_in_order(all)) states_.push_back(all.states[i]);
-  palette_.tell_apart(states_);
-  return true;
-}
-
-void Session::set_palette(scene::Theme theme, scene::ColourMap given, scene::Hues hues) {
-  palette_ = scene::Palette(theme, std::move(given), hues);
-  palette_.tell_apart(states_);
 }
 
 // Of a picture that was drawn without it.
@@ -566,31 +538,6 @@ void Session::search(const std::string& text) {
 void Session::select(std::optional<Selection> selection) {
   if (selection_ == selection) return;
   selection_ = selection;
-  emit view_changed();
-}
-void Session::set_theme(scene::Theme theme) {
-  set_palette(theme, palette_.overrides(), palette_.hues());
-  emit view_changed();
-}
-void Session::set_hues(scene::Hues hues) {
-  set_palette(palette_.theme(), palette_.overrides(), hues);
-  emit view_changed();
-}
-void Session::set_colour(const std::string& state, std::optional<scene::Rgb> colour) {
-  scene::ColourMap colours = palette_.overrides();
-  if (colour)
-    colours[state] = *colour;
-  else
-    colours.erase(state);
-  set_palette(palette_.theme(), std::move(colours), palette_.hues());
-  // What another window has kept meanwhile counts from now on here, too.
-  if (auto kept = colours_.change(state, colour)) {
-    set_palette(palette_.theme(), std::move(*kept), palette_.hues());
-    colours_trouble_.clear();
-  } else {
-    colours_trouble_ = tr("this colour is not kept: %1").arg(QString::fromStdString(kept.error().message));
-    emit said(colours_trouble_);
-  }
   emit view_changed();
 }
 void Session::set_threshold(double pixels) {
