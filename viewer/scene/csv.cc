@@ -3,6 +3,7 @@
 
 #include "margay/scene/event_sums.h"
 #include "margay/scene/palette.h"
+#include "margay/scene/phase_list.h"
 #include "margay/scene/quality.h"
 #include "margay/scene/statistics.h"
 #include "margay/scene/temporal_bars.h"
@@ -55,8 +56,15 @@ std::string total_head(const ViewData& data) {
   return data.unit.empty() ? "leaf-seconds" : "total (" + data.unit + ")";
 }
 
+double csv_seconds(std::int64_t ns, std::int64_t zero_ns = 0) {
+  return static_cast<double>(static_cast<__int128>(ns) - zero_ns) / 1e9;
+}
+Csv& optional_seconds(Csv& csv, const std::optional<DurationNs>& d) {
+  return d ? csv.number(csv_seconds(d->value)) : csv.text("");
+}
+
 double seconds_since_zero(const ViewData& data, std::uint32_t boundary) {
-  return static_cast<double>(static_cast<__int128>(data.boundaries[boundary].value) - data.zero.value) / 1e9;
+  return csv_seconds(data.boundaries[boundary].value, data.zero.value);
 }
 
 }  // namespace
@@ -153,6 +161,53 @@ std::string curve_csv(const Steps& steps) {
   for (const Step& s : steps.steps) {
     csv.number(s.p).number(s.until).number(s.parts).number(s.gain).number(s.loss);
     csv.number(s.gain_share).number(s.loss_share).line();
+  }
+  return csv.take();
+}
+
+std::string stretches_csv(const PhaseList& list, TimeNs zero, const std::string& only) {
+  Csv csv;
+  for (const char* head : {"phase", "label", "time", "of", "begin (s)", "end (s)", "lasted (s)", "goes on",
+                           "against usual (share)", "made of"})
+    csv.text(head);
+  csv.line();
+  for (const ListedStretch& s : list.stretches) {
+    if (!only.empty() && s.name != only) continue;
+    csv.text(s.name).text(s.label).number(s.occurrence).number(s.of);
+    csv.number(csv_seconds(s.time.from.value, zero.value)).number(csv_seconds(s.time.to.value, zero.value));
+    csv.number(csv_seconds(s.length().value)).text(s.goes_on ? "yes" : "no");
+    s.against_usual ? csv.number(*s.against_usual) : csv.text("");
+    std::string made_of;
+    for (const auto& [name, share] : s.made_of) made_of += (made_of.empty() ? "" : "+") + name;
+    csv.text(made_of).line();
+  }
+  return csv.take();
+}
+
+std::string phases_csv(const PhaseList& list) {
+  Csv csv;
+  for (const char* head : {"phase", "label", "stretches", "time of all (s)", "share", "usual (s)",
+                           "shortest (s)", "longest (s)"})
+    csv.text(head);
+  csv.line();
+  for (const ListedPhase& p : list.phases) {
+    csv.text(p.name).text(p.label).number(p.stretches).number(csv_seconds(p.total.value)).number(p.share);
+    for (const auto& d : {p.usual, p.shortest, p.longest}) optional_seconds(csv, d);
+    csv.line();
+  }
+  return csv.take();
+}
+
+std::string difference_csv(const std::vector<StateDifference>& rows, const std::string& first,
+                           const std::string& second) {
+  Csv csv;
+  csv.text("state").text("family").text(first);
+  if (!second.empty()) csv.text(second).text("difference");
+  csv.line();
+  for (const StateDifference& r : rows) {
+    csv.text(r.state.name).text(family_name(r.state.family)).number(r.first);
+    if (!second.empty()) csv.number(r.second).number(r.more());
+    csv.line();
   }
   return csv.take();
 }
