@@ -56,9 +56,10 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::summed, this, &Session::take_sums);
   connect(link_, &Link::not_listed, this, &Session::not_listed);
   connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
+    if (beside_.is(token)) return refuse_beside(why);
     if (token == curve_token_) {
       curve_token_ = 0;
-      return curve_rest_.start(kCurveAgain);
+      return curve_rest_.start(kCurveAgain), ask_beside_if_free();
     }
     if (token != asked_token_ && token != temporal_token_) return;
     // There is no picture of where one wanted to go: back to the one there is.
@@ -79,9 +80,11 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     there_ = there;
     trouble_ = why;
     // What it says of the same stretch may be more than the one before knew.
-    if (back) curve_token_ = 0, temporal_of_.reset(), ask();
+    if (back) curve_token_ = 0, beside_.lost(), temporal_of_.reset(), ask();
     emit status_changed();
   });
+  connect(this, &Session::status_changed, this, &Session::ask_beside_if_free);
+  connect(this, &Session::view_changed, this, &Session::ask_beside_if_free);
   link_->start();
 }
 
@@ -106,13 +109,39 @@ void Session::ask(bool curve) {
   asked_token_ = link_->next_token();
   waiting_ = true;
   curve_ = curve;
-  link_->ask(scene::question_of(asked_for(), asked_token_, curve_));
+  send(scene::question_of(asked_for(), asked_token_, curve_));
   pace_.start(1000 / kMostAsked);
   emit status_changed();
 }
 
 void Session::ask(wire::EventsQuestion question) {
   if (link_ != nullptr) link_->ask(std::move(question));
+}
+
+// Of the picture. What is beside it may have been waiting where this goes, and is gone then.
+void Session::send(wire::ViewQuestion question) {
+  beside_.lost();
+  link_->ask(std::move(question));
+}
+
+std::uint64_t Session::ask_beside(wire::ViewQuestion question) {
+  const std::uint64_t token = next_token();
+  beside_.ask(std::move(question), token);
+  ask_beside_if_free();
+  return token;
+}
+
+void Session::ask_beside_if_free() {
+  if (link_ != nullptr && beside_.waits() && !waiting_ && curve_token_ == 0)
+    link_->ask(beside_.send_as(link_->next_token()));
+}
+
+void Session::take_beside(const ViewPtr& data) {
+  if (const auto token = beside_.done()) emit beside(*token, data);
+}
+
+void Session::refuse_beside(const QString& why) {
+  if (const auto token = beside_.done()) emit not_beside(*token, why);
 }
 
 // Of a picture that stays, where it was left out while the run went on.
@@ -123,7 +152,7 @@ void Session::ask_for_curve() {
   waiting_ = curve_ = true;
   curve_took_.start();
   asked_token_ = link_->next_token();
-  link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
+  send(scene::question_of(of_the_picture(), asked_token_, true));
   emit status_changed();
 }
 
@@ -135,7 +164,7 @@ void Session::ask_for_live_curve() {
   s.p = data_->p;
   curve_token_ = link_->next_token();
   curve_took_.start();
-  link_->ask(scene::question_of(s, curve_token_, true));
+  send(scene::question_of(s, curve_token_, true));
 }
 
 // The newest report's partition, where that is what is looked at; false: it has to be asked for.
@@ -253,6 +282,7 @@ void Session::rest_from_curves() {
 }
 
 void Session::answered(const ViewPtr& data) {
+  if (beside_.is(data->token)) return take_beside(data);
   if (data->token == curve_token_) return take_curve(*data);
   if (data->token == temporal_token_ && data->temporal) {
     temporal_ = data;
@@ -288,7 +318,7 @@ void Session::answered(const ViewPtr& data) {
   if (alike == temporal_of_) return temporal_is_there();  // the curve came
   temporal_asked_ = alike;
   temporal_token_ = link_->next_token();
-  link_->ask(scene::question_of(alike, temporal_token_, false));
+  send(scene::question_of(alike, temporal_token_, false));
 }
 
 // What a report has shown comes into the archive with the next commit.
@@ -304,7 +334,7 @@ void Session::temporal_is_there() {
   if (!std::exchange(curve_, true)) {
     curve_took_.start();
     asked_token_ = link_->next_token();
-    link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
+    send(scene::question_of(of_the_picture(), asked_token_, true));
   } else {
     waiting_ = false;
     emit status_changed();

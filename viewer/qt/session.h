@@ -21,6 +21,7 @@
 #include <optional>
 
 #include "alerts.h"
+#include "beside_question.h"
 #include "link.h"
 #include "margay/scene/layout.h"
 #include "margay/scene/navigation.h"
@@ -100,11 +101,16 @@ class Session : public QObject {
   // The single events of a stretch: asks for a page of them or for what they sum to, and says what came of it
   // (listed, summed, not_listed). One question at a time is under way; without a link nothing is asked.
   void ask(wire::EventsQuestion question);
+  // A stretch that is no picture: answered by beside or not_beside. It waits until nothing is under way for
+  // the picture, and is asked for again where that takes its place; a newer one takes its place as well. Its
+  // token is given here, and told. Without a link nothing is asked.
+  std::uint64_t ask_beside(wire::ViewQuestion question);
   std::uint64_t next_token() { return link_ != nullptr ? link_->next_token() : ++tokens_; }
   // As if they had come from the link.
   void show(ViewPtr data);
   void take(ReportPtr report);
   void take_sums(const EventSumsPtr& sums);
+  void take_beside(const ViewPtr& data);
   void go(scene::Subject subject);
   void back();
   void forward();
@@ -170,11 +176,16 @@ class Session : public QObject {
   void listed(margay::viewer::EventPagePtr page);
   void summed(margay::viewer::EventSumsPtr sums);
   void not_listed(quint64 token, QString why);
+  void beside(quint64 token, margay::viewer::ViewPtr data);
+  void not_beside(quint64 token, QString why);
 
  private:
   scene::Subject with_calls(scene::Subject subject) const;
   DurationNs shortest() const;
   void ask(bool curve = false);
+  void send(wire::ViewQuestion question);
+  void ask_beside_if_free();
+  void refuse_beside(const QString& why);
   scene::Subject of_the_picture() const;
   void ask_if_due();
   void ask_for_curve();
@@ -214,6 +225,7 @@ class Session : public QObject {
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
   std::uint64_t tokens_ = 0;       // without a link
   std::uint64_t curve_token_ = 0;  // of the curve alone, for a picture of a report; 0: not asked for
+  BesideQuestion beside_;
   std::int64_t asked_slice_ = -1;
   std::optional<scene::Subject> temporal_asked_, temporal_of_;  // temporal() is of
   bool drifting_ = false;  // the newest step of the history was a zoom or a pan

@@ -212,5 +212,40 @@ TEST(TemporalBars, FollowThePThatIsChosen) {
   }
 }
 
+// What is no picture is asked for when nothing is under way for the picture, and anew where that took its
+// place. Tokens tell what was sent: each question has the next one.
+TEST(BesideThePicture, IsAskedForWhenThePictureIsThereAndAgainWhereItWasLost) {
+  Attached a;
+  std::vector<std::uint64_t> told;
+  QObject::connect(&a.session, &Session::beside,
+                   [&](quint64 token, const ViewPtr&) { told.push_back(token); });
+  const auto answer = [&](std::uint64_t token) {
+    auto data = std::make_shared<scene::ViewData>(scene::SmallView().data());
+    data->token = token;
+    data->temporal = true;
+    emit a.link.answered(data);
+  };
+  a.take(at(100));
+  const std::uint64_t first = a.session.ask_beside({}), curve = first - 1;
+  ASSERT_EQ(a.link.next_token(), first + 1) << "nothing was sent: the curve is under way";
+  emit a.link.refused(curve, "there is none");
+  answer(first + 2);
+  ASSERT_EQ(told, (std::vector{first}));
+
+  const std::uint64_t second = a.session.ask_beside({});
+  a.session.zoom_to({TimeNs(8'000'000'000), TimeNs(9'000'000'000)});
+  answer(second + 1);
+  EXPECT_EQ(told.size(), 1u) << "it may have been lost: it will be asked for again";
+  emit a.link.refused(second + 2, "no picture of this");
+  answer(second + 3);
+  EXPECT_EQ(told, (std::vector{first, second}));
+
+  std::uint64_t refused = 0;
+  QObject::connect(&a.session, &Session::not_beside, [&](quint64 token, const QString&) { refused = token; });
+  const std::uint64_t third = a.session.ask_beside({});
+  emit a.link.refused(third + 1, "no such stretch");
+  EXPECT_EQ(refused, third);
+}
+
 }  // namespace live_test
 }  // namespace margay::viewer
