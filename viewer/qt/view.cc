@@ -17,6 +17,11 @@ ViewStack::ViewStack(Session& session, QWidget* parent) : QTabWidget(parent) {
 #define MARGAY_VIEW(name, title) addTab(make_##name(session, this), tr(title));
 #include "views.def"
 #undef MARGAY_VIEW
+  for (const View* view : findChildren<View*>())
+    connect(view, &View::overview_wanted, this, [this] {
+      setCurrentIndex(0);
+      currentWidget()->setFocus();
+    });
 }
 
 View* ViewStack::current() const {

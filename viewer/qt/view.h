@@ -31,6 +31,10 @@ class View : public QWidget {
   // empty: saved.
   virtual QString save(const QString& path, const QString& title) = 0;
 
+ signals:
+  // What it has led to is to be seen there.
+  void overview_wanted();
+
  protected:
   Session& session_;
 };

@@ -239,7 +239,7 @@ TEST(Levels, AreThoseOfTheRunAndOfWhatFollowsIt) {
 
 TEST(Views, HaveATabAndANumberEachAndTheOverviewIsTheFirst) {
   Shown s;
-  ASSERT_EQ(s.window.views().count(), 4);
+  ASSERT_EQ(s.window.views().count(), 5);
   EXPECT_EQ(s.window.views().current(), &s.overview());
   for (int page = s.window.views().count() - 1; page >= 0; --page) {
     QTest::keyClick(&s.window, Qt::Key(Qt::Key_1 + page));
