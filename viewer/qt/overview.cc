@@ -31,6 +31,7 @@ View* make_overview(Session& session, QWidget* parent) {
 }
 
 Overview::Overview(Session& session, QWidget* parent) : View(session, parent) {
+  levels_ = level_ribbons_of(session_);
   make_overviews_accessible();  // first: Qt asks what it is when it gets its name
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -45,15 +46,18 @@ Overview::Overview(Session& session, QWidget* parent) : View(session, parent) {
     anew();
   });
   connect(&session_, &Session::view_changed, this, anew);
-  connect(&session_, &Session::report_changed, this, [this] {
+  connect(&session_, &Session::report_changed, this, [this, anew] {
     stale_picture_ = true;
     update();
+    // A ribbon more leaves less room for the picture.
+    if (const std::size_t levels = level_ribbons_of(session_); std::exchange(levels_, levels) != levels)
+      anew();
   });
   connect(&session_, &Session::status_changed, this, [this] { update(); });
 }
 
 Sheet Overview::sheet() const {
-  return Sheet(rect());
+  return Sheet(rect(), 1, levels_);
 }
 QRectF Overview::picture_area() const {
   return sheet().picture;

@@ -1,5 +1,5 @@
 // The overview: hierarchy at the left, time x hierarchy beside it, a time axis below; the temporal overview
-// and the ribbon of phases share its time range.
+// and the ribbons of phases share its time range.
 //
 // Mouse: drag a stretch of time to zoom into it, wheel zooms in time, with Ctrl in space, with Shift scrolls;
 // double click goes into the aggregate; right click goes back. Keys are the window's.
@@ -57,6 +57,7 @@ class Overview : public View {
   scene::Gantt calls_;
   // All but what follows the mouse, as it was painted last.
   QPixmap picture_;
+  std::size_t levels_ = 0;  // coarser ones that have a ribbon
   bool stale_ = true, stale_bars_ = true, stale_picture_ = true;
   std::optional<QPointF> mouse_;  // where it is, within the widget
   std::int64_t hover_ = -1;

@@ -16,7 +16,7 @@ void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QS
       p, size, session,
       {data.empty() ? QString() : head_of(title, data) + "   " + text_of(scene::measure_text(data))});
   if (page.isEmpty()) return;
-  const Sheet sheet(page.adjusted(0, 0, 0, -kSheetLegend), kLeastPicture);
+  const Sheet sheet(page.adjusted(0, 0, 0, -kSheetLegend), kLeastPicture, level_ribbons_of(session));
   const scene::TimeRange time = data.range();
   const scene::Viewport view = sheet.viewport(time, session.scroll());
   paint_sheet(p, sheet,

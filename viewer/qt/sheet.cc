@@ -3,6 +3,7 @@
 #include <QObject>
 #include <algorithm>
 
+#include "margay/scene/time_axis.h"
 #include "paint.h"
 
 namespace margay::viewer {
@@ -12,6 +13,7 @@ constexpr double kLabels = 150;  // the hierarchy's width
 constexpr double kAxis = 24;     // height of the time axis
 constexpr double kBars = 84;     // of the temporal overview
 constexpr double kRibbon = 20;   // of the phases
+constexpr double kLevelRibbon = 18;
 constexpr double kSheetGap = 6;
 constexpr double kLeastState = 3;  // smaller states of a bar are hatched together
 
@@ -29,13 +31,18 @@ void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene
 
 }  // namespace
 
-Sheet::Sheet(const QRectF& room, double least_height) {
-  const double below = kAxis + kBars + kRibbon + 2 * kSheetGap;
+Sheet::Sheet(const QRectF& room, double least_height, std::size_t levels) {
+  levels = std::min(levels, scene::kMostLevelRibbons);
+  const double further = kLevelRibbon * static_cast<double>(levels);
+  const double below = kAxis + kBars + kRibbon + further + 2 * kSheetGap;
   picture = {room.left() + kLabels, room.top(), std::max(1.0, room.width() - kLabels),
              std::max(least_height, room.height() - below)};
   labels = {room.left(), room.top(), kLabels, picture.height()};
   ribbon = {picture.left(), picture.bottom() + kSheetGap, picture.width(), kRibbon};
-  bars = {picture.left(), ribbon.bottom() + kSheetGap, picture.width(), kBars};
+  for (std::size_t l = 0; l < levels; ++l)
+    level_ribbons.emplace_back(picture.left(), ribbon.bottom() + kLevelRibbon * static_cast<double>(l),
+                               picture.width(), kLevelRibbon);
+  bars = {picture.left(), ribbon.bottom() + further + kSheetGap, picture.width(), kBars};
   axis = {picture.left(), bars.bottom(), picture.width(), kAxis};
 }
 
@@ -57,6 +64,10 @@ std::vector<scene::PhaseStretch> phases_of(const Session& session) {
   const bool chosen = policy == "asked" || policy == "jump";
   const bool there = chosen && !temporal.empty() && temporal.p == session.data().p;
   return scene::phase_stretches(*session.report(), there ? &temporal : nullptr);
+}
+
+std::size_t level_ribbons_of(const Session& session) {
+  return session.report() == nullptr ? 0 : scene::level_ribbon_count(*session.report());
 }
 
 void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents) {
@@ -85,6 +96,13 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   };
   name(sheet.ribbon, QObject::tr("phases"));
   name(sheet.bars, QObject::tr("all together"));
+  if (sheet.level_ribbons.empty() || session.report() == nullptr) return;
+  const std::vector<scene::LevelRibbon> levels = scene::level_ribbons(*session.report());
+  for (std::size_t l = 0; l < std::min(levels.size(), sheet.level_ribbons.size()); ++l) {
+    paint_phases(p, sheet.level_ribbons[l], levels[l].phases, time, palette);
+    name(sheet.level_ribbons[l],
+         QObject::tr("of %1 slices").arg(text_of(scene::duration_text(levels[l].slice))));
+  }
 }
 
 }  // namespace margay::viewer

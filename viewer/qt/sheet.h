@@ -1,5 +1,6 @@
 // The overview as one sheet, the same in the window and in files: the picture with its resources' names on
-// the left; under it the phases, the temporal overview and the time axis, all over the same time.
+// the left; under it the phases, those of coarser levels, the temporal overview and the time axis, all over
+// the same time.
 //
 // Lengths are logical pixels. Thread safety: with a painter of its own each call is. Cost: linear in what is
 // drawn.
@@ -21,8 +22,10 @@ namespace margay::viewer {
 
 // Where its parts are. Never empty: in a room that is too small they reach beyond it.
 struct Sheet {
-  explicit Sheet(const QRectF& room, double least_height = 1);
+  // `levels`: ribbons of coarser levels, scene::kMostLevelRibbons at most.
+  explicit Sheet(const QRectF& room, double least_height = 1, std::size_t levels = 0);
   QRectF labels, picture, ribbon, bars, axis;
+  std::vector<QRectF> level_ribbons;  // from the finest down, right below each other
 
   scene::Viewport viewport(scene::TimeRange time, const scene::Scroll& scroll) const {
     return {picture.width(), picture.height(), time, scroll};
@@ -44,6 +47,9 @@ std::vector<scene::Bar> temporal_bars_of(const Session& session);
 // Told apart no finer than the picture at a p that somebody chose, else as the daemon has them. None without
 // a report.
 std::vector<scene::PhaseStretch> phases_of(const Session& session);
+
+// Of coarser levels; none without a report.
+std::size_t level_ribbons_of(const Session& session);
 
 void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "margay/scene/phase_list.h"
+
 namespace margay::scene {
 namespace {
 
@@ -31,12 +33,11 @@ std::string ordinal(std::uint32_t n) {
                                                                 : "rd");
 }
 
-}  // namespace
-
-std::vector<PhaseStretch> phase_stretches(const wire::Report& report, const ViewData* temporal) {
+std::vector<PhaseStretch> joined(const google::protobuf::RepeatedPtrField<wire::PhaseSpan>& phases,
+                                 const wire::Report& report, const ViewData* temporal) {
   std::vector<PhaseStretch> out;
   std::map<std::string, double> lasted;  // of the last stretch
-  for (const wire::PhaseSpan& s : report.phases()) {
+  for (const wire::PhaseSpan& s : phases) {
     const TimeNs from(s.begin_ns()),
         to(std::max(s.end_ns(), s.current() ? report.watermark_ns() : s.end_ns()));
     const bool joins = temporal != nullptr && !out.empty() && !cut_at(*temporal, report.slice_ns(), from);
@@ -59,6 +60,26 @@ std::vector<PhaseStretch> phase_stretches(const wire::Report& report, const View
     stretch.longest = std::max_element(lasted.begin(), lasted.end(), [](const auto& a, const auto& b) {
                         return a.second < b.second;
                       })->first;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<PhaseStretch> phase_stretches(const wire::Report& report, const ViewData* temporal) {
+  return joined(report.phases(), report, temporal);
+}
+
+std::size_t level_ribbon_count(const wire::Report& report) {
+  return std::min(levels_that_tell_more(report).size(), kMostLevelRibbons);
+}
+
+std::vector<LevelRibbon> level_ribbons(const wire::Report& report) {
+  std::vector<LevelRibbon> out;
+  for (const int l : levels_that_tell_more(report)) {
+    if (out.size() == kMostLevelRibbons) break;
+    const wire::LevelPhases& level = report.levels(l);
+    out.push_back({DurationNs(level.slice_ns()), joined(level.phases(), report, nullptr)});
   }
   return out;
 }

@@ -132,5 +132,25 @@ TEST(PhaseRibbon, ManyNamesAreBounded) {
   EXPECT_TRUE(one[0].more);
 }
 
+TEST(PhaseRibbon, LevelsThatTellMoreAreFurtherOnes) {
+  wire::Report r = report();
+  for (int l = 0; l < 6; ++l) {
+    wire::LevelPhases& level = *r.add_levels();
+    level.set_slice_ns((l + 1) * kSecond);
+    wire::PhaseSpan& s = *level.add_phases();
+    s.set_name("long"), s.set_begin_ns(0), s.set_end_ns(9 * kSecond), s.set_occurrence(1);
+    s.set_told(l == 1);
+    s.set_current(true);
+  }
+  const auto ribbons = level_ribbons(r);
+  ASSERT_EQ(ribbons.size(), kMostLevelRibbons);
+  EXPECT_EQ(level_ribbon_count(r), kMostLevelRibbons);
+  EXPECT_EQ(ribbons[0].slice, seconds(1));
+  EXPECT_EQ(ribbons[1].slice, seconds(3)) << "a finer one has told the second";
+  EXPECT_THAT(names(ribbons[0].phases), ElementsAre("long"));
+  EXPECT_EQ(ribbons[0].phases[0].to, TimeNs(12 * kSecond)) << "it goes on";
+  EXPECT_EQ(level_ribbon_count(report()), 0u);
+}
+
 }  // namespace phase_ribbon_test
 }  // namespace margay::scene

@@ -315,7 +315,8 @@ TEST(PhasesPage, APhaseListsItsStretchesAloneAndEscapeAll) {
   EXPECT_FALSE(p.shown.session.selection()) << "the window's own again";
 }
 
-TEST(PhasesPage, LongPhasesAreListedWithTheShortOnesTheyAreMadeOf) {
+// In slices of a second all of it is one long phase.
+wire::Report with_long_phases() {
   wire::Report r = phases();
   wire::LevelPhases& level = *r.add_levels();
   level.set_slice_ns(10 * kTenth);
@@ -326,15 +327,43 @@ TEST(PhasesPage, LongPhasesAreListedWithTheShortOnesTheyAreMadeOf) {
     wire::PhasePart& part = *s.add_made_of();
     part.set_name(name), part.set_share(share);
   }
-  Phases p(r);
+  return r;
+}
+
+TEST(PhasesPage, LongPhasesAreListedWithTheShortOnesTheyAreMadeOf) {
+  Phases p(with_long_phases());
   ASSERT_EQ(p.page().stretches().model()->rowCount(), 6);
-  p.page().phases().selectRow(0);
-  p.page().stretches().sortByColumn(StretchModel::kLasted, Qt::DescendingOrder);
-  QTableView& phases = p.page().phases();
-  for (int row = 0; row < phases.model()->rowCount(); ++row)
-    if (p.cell(phases, row, 0) == "1s:A") phases.selectRow(row);
-  ASSERT_EQ(p.page().stretches().model()->rowCount(), 1) << "not those of A";
+  const auto list_only = [&](const char* phase) {
+    QTableView& phases = p.page().phases();
+    for (int row = 0; row < phases.model()->rowCount(); ++row)
+      if (p.cell(phases, row, 0) == phase) phases.selectRow(row);
+  };
+  list_only("A");
+  EXPECT_EQ(p.page().stretches().model()->rowCount(), 3) << "1s:A is another one";
+  list_only("1s:A");
+  ASSERT_EQ(p.page().stretches().model()->rowCount(), 1);
   EXPECT_EQ(p.stretch(0, StretchModel::kMostly), "A 74 %, B 26 %");
+}
+
+TEST(PhaseRibbons, ThoseOfCoarserLevelsAreBelowTheFirstAndThePictureMakesRoom) {
+  Shown s;
+  const QRectF before = s.overview().picture_area();
+  EXPECT_TRUE(s.overview().sheet().level_ribbons.empty());
+  s.take(phases());
+  EXPECT_EQ(s.overview().picture_area(), before);
+  s.take(with_long_phases());
+  const Sheet sheet = s.overview().sheet();
+  ASSERT_EQ(sheet.level_ribbons.size(), 1u);
+  EXPECT_LT(sheet.picture.height(), before.height());
+  EXPECT_GE(sheet.level_ribbons[0].top(), sheet.ribbon.bottom());
+  EXPECT_LE(sheet.level_ribbons[0].bottom(), sheet.bars.top());
+  const QImage image = s.overview().grab().toImage();
+  const auto at = [&](const QRectF& ribbon) {
+    return image.pixelColor(QPointF(ribbon.right() - 20, ribbon.center().y()).toPoint());
+  };
+  EXPECT_EQ(at(sheet.level_ribbons[0]), phase_colour("1s:A", s.session.palette()));
+  EXPECT_EQ(at(sheet.ribbon), phase_colour("A", s.session.palette()));
+  EXPECT_DOUBLE_EQ(s.overview().shown().rects.back().y1, sheet.picture.height()) << "drawn anew";
 }
 
 TEST(PhasesPage, TheTableThatHasTheFocusIsCopiedAndTheListIsSaved) {
