@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FUZZ_CHECK(!scene::csv_of(s, d).empty() && !scene::parts_csv(d).empty(), "tables have heads");
   const scene::Steps steps = scene::steps_of(d);
   FUZZ_CHECK(steps.steps.empty() == (steps.jump < 0), "of steps one is the jump's");
-  FUZZ_CHECK(scene::time_axis(d.range(), d.zero, {width}).ticks.size() <= scene::kMostTicks,
+  FUZZ_CHECK(scene::time_axis(d.range(), scene::Times{d.zero}, {width}).ticks.size() <= scene::kMostTicks,
              "ticks are bounded");
   const scene::Subject subject = scene::subject_of(d.question);
   FUZZ_CHECK(!scene::text_of(subject, d.zero).empty(), "what is looked at has words");

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "alerts.h"
-#include "margay/scene/time_axis.h"
+#include "margay/scene/times.h"
 #include "paint.h"
 #include "sheet.h"
 
@@ -119,11 +119,11 @@ Source state_source(const Session& session, const Commands::Deeds& deeds) {
   return out;
 }
 
-Source phase_source(Session& session, TimeNs zero) {
+Source phase_source(Session& session, const scene::Times& times) {
   Source out;
   const std::vector<scene::PhaseStretch> phases = phases_of(session);
   for (const scene::PhaseStretch& p : phases)
-    out.texts.push_back(scene::phase_text(p) + ", " + scene::range_text({p.from, p.to}, zero));
+    out.texts.push_back(scene::phase_text(p) + ", " + scene::range_text({p.from, p.to}, times));
   out.command = [&session, phases, texts = out.texts](std::size_t i) {
     return Command{text_of(texts[i]), say("phase"), [&session, p = phases[i]] {
                      session.zoom_to({p.from, p.to});
@@ -132,12 +132,12 @@ Source phase_source(Session& session, TimeNs zero) {
   return out;
 }
 
-Source alert_source(const Session& session, const Commands::Deeds& deeds, TimeNs zero) {
+Source alert_source(const Session& session, const Commands::Deeds& deeds, const scene::Times& times) {
   Source out;
   std::vector<QString> ids;
   for (const terminal::AlertView& a : session.alerts()) {
     ids.push_back(text_of(a.id));
-    out.texts.push_back(terminal::told_text(a) + ", " + scene::duration_text(TimeNs(a.onset_ns) - zero));
+    out.texts.push_back(terminal::told_text(a) + ", " + scene::short_time_text(TimeNs(a.onset_ns), times));
   }
   out.command = [&deeds, ids, texts = out.texts](std::size_t i) {
     return Command{text_of(texts[i]), say("alert"), [go = deeds.go_to_alert, id = ids[i]] { go(id); }};
@@ -170,38 +170,6 @@ std::optional<int> fits(std::string_view text, std::string_view typed) {
   }
 }
 
-std::optional<scene::TimeRange> typed_time(std::string_view typed, scene::TimeRange seen,
-                                           std::optional<scene::TimeRange> bounds, TimeNs zero) {
-  typed = trimmed(typed);
-  const auto time = [](std::string_view text) -> std::optional<DurationNs> {
-    const auto d = scene::parse_duration(text);
-    return d ? std::optional(*d) : std::nullopt;
-  };
-  // What overlaps all there is, and is a stretch.
-  const auto checked = [&](TimeNs from, TimeNs to) -> std::optional<scene::TimeRange> {
-    if (to < from) std::swap(from, to);
-    if (from == to || (bounds && (to <= bounds->from || from >= bounds->to))) return std::nullopt;
-    return scene::TimeRange{from, to};
-  };
-  if (const auto dots = typed.find(".."); dots != std::string_view::npos) {
-    const auto from = time(typed.substr(0, dots)), to = time(typed.substr(dots + 2));
-    return from && to ? checked(zero + *from, zero + *to) : std::nullopt;
-  }
-  if (const auto plus = typed.find('+'); plus != std::string_view::npos) {
-    const auto from = plus == 0 ? seen.from - zero : time(typed.substr(0, plus));
-    const auto length = time(typed.substr(plus + 1));
-    return from && length ? checked(zero + *from, zero + *from + *length) : std::nullopt;
-  }
-  const auto at = time(typed);
-  if (!at) return std::nullopt;
-  if (typed.starts_with('-')) return checked(seen.to + *at, seen.to);
-  const bool all = !bounds || (seen.from <= bounds->from && seen.to >= bounds->to);
-  const DurationNs half((seen.to - seen.from).value / (all ? 20 : 2));
-  const TimeNs middle = zero + *at;
-  if (bounds && (middle < bounds->from || middle > bounds->to)) return std::nullopt;
-  return checked(middle - half, middle + half);
-}
-
 void go_to_resource(Session& session, const std::string& path) {
   const std::int64_t found = scene::node_at(session.data(), path);
   if (found < 0) return;
@@ -225,9 +193,9 @@ Commands::Commands(Session& session, const QMenuBar& menus, const QAction* itsel
 Commands::Found Commands::find(const QString& text) const {
   const std::string typed = text.toStdString();
   const scene::ViewData& data = session_.data();
-  const TimeNs zero = !data.empty() ? data.zero : session_.bounds().value_or(scene::TimeRange{}).from;
+  const scene::Times times = session_.times();
   const std::vector<Source> sources{action_source(menus_, itself_), state_source(session_, deeds_),
-                                    phase_source(session_, zero), alert_source(session_, deeds_, zero)};
+                                    phase_source(session_, times), alert_source(session_, deeds_, times)};
   Best best;
   for (std::size_t of = 0; of < sources.size(); ++of)
     for (std::size_t i = 0; i < sources[of].texts.size(); ++i)
@@ -238,10 +206,10 @@ Commands::Found Commands::find(const QString& text) const {
 
   Found found;
   if (!data.empty())
-    if (const auto range = typed_time(typed, session_.time(), session_.bounds(), zero))
-      found.shown.push_back({text_of(scene::range_text(*range, zero)), say("time"),
-                             [this, range] { session_.zoom_to(*range); }});
-  const std::size_t times = found.shown.size();
+    if (const auto range = scene::parse_time_range(typed, session_.time(), session_.bounds(), times))
+      found.shown.push_back({text_of(scene::range_text(*range, times)), say("time"),
+                             [this, to = *range] { session_.zoom_to(to); }});
+  const std::size_t of_time = found.shown.size();
   for (const Best::Hit& hit : best.sorted()) {
     if (found.shown.size() == kMostFound) break;
     if (hit.of < sources.size()) {
@@ -252,7 +220,7 @@ Commands::Found Commands::find(const QString& text) const {
     found.shown.push_back({text_of(path.empty() ? "/" : path), say("resource"),
                            [this, path] { go_to_resource(session_, path); }});
   }
-  found.more = best.count() - (found.shown.size() - times);
+  found.more = best.count() - (found.shown.size() - of_time);
   return found;
 }
 

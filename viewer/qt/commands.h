@@ -26,13 +26,6 @@ namespace margay::viewer {
 // How well it fits, less is better; nothing: it does not. Everything fits nothing typed, with 0.
 std::optional<int> fits(std::string_view text, std::string_view typed);
 
-// A stretch of time as it is typed, times since `zero`: "12.5..14" is that; "12.5+10 s" 10 s from there on;
-// "+10 s" the first and "-10 s" the last 10 s of what is seen; "12.5" as much as is seen with that in its
-// middle or, where all there is is seen, a tenth of it. Each time as scene::parse_duration() has it. Nothing:
-// it is none, or lies outside `bounds`.
-std::optional<scene::TimeRange> typed_time(std::string_view typed, scene::TimeRange seen,
-                                           std::optional<scene::TimeRange> bounds, TimeNs zero);
-
 // Selects it, unfolded and scrolled into sight; a search that leaves it out ends. Of a node that the picture
 // does not have nothing happens.
 void go_to_resource(Session& session, const std::string& path);

@@ -112,7 +112,7 @@ bool DensityView::event(QEvent* event) {
     };
     text = tr("%1 events begin in %2")
                .arg(text_of(grouped(density[bin])),
-                    text_of(scene::range_text({edge(bin), edge(bin + 1)}, session_.data().zero))) +
+                    text_of(scene::range_text({edge(bin), edge(bin + 1)}, session_.times()))) +
            "\n" + text;
   }
   QToolTip::showText(help->globalPos(), text, this);

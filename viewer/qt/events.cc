@@ -270,7 +270,7 @@ void EventsView::show_status() {
   if (!filter_->trouble().isEmpty()) words << filter_->trouble();
   if (!session_.there() && !session_.trouble().isEmpty()) words << session_.trouble();
   if (time.to > time.from)
-    words << text_of(pages.status()) << text_of(scene::range_text(time, session_.data().zero));
+    words << text_of(pages.status()) << text_of(scene::range_text(time, session_.times()));
   status_->setText(words.isEmpty() ? tr("nothing has been seen of this run yet") : words.join("  |  "));
   stop_->setText(pages.stopped() ? tr("Read on") : tr("Stop"));
   stop_->setToolTip(pages.stopped() ? tr("read on where it was stopped")

@@ -267,8 +267,9 @@ QString Overview::details(const scene::Rect& r) const {
   const scene::Node& n = seen.nodes[r.node];
   QString out = QString("<b>%1</b>").arg(text_of(n.path.empty() ? "/" : n.path).toHtmlEscaped());
   if (leaves.count > 1) out += tr(" (%1 resources)").arg(leaves.count);
-  out += "<br>" + text_of(scene::range_text({seen.boundaries[r.first], seen.boundaries[r.last]}, seen.zero))
-                      .toHtmlEscaped();
+  out += "<br>" +
+         text_of(scene::range_text({seen.boundaries[r.first], seen.boundaries[r.last]}, session_.times()))
+             .toHtmlEscaped();
   if (r.mark != scene::Mark::kNone)
     out += "<br>" + (r.mark == scene::Mark::kDiagonal ? tr("%1 parts, cut at the same times")
                                                       : tr("%1 parts, cut at different times"))

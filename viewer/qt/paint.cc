@@ -414,14 +414,14 @@ void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const
   p.restore();
 }
 
-void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, TimeNs zero,
+void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, const scene::Times& times,
                 const scene::Palette& palette) {
   p.save();
   const QFontMetricsF metrics(p.font());
   scene::AxisOptions options;
   options.width = area.width();
   options.character_px = metrics.averageCharWidth() * 1.15;
-  const scene::Axis axis = scene::time_axis(range, zero, options);
+  const scene::Axis axis = scene::time_axis(range, times, options);
   p.setPen(QPen(colour_of(palette.faint()), 1));
   p.drawLine(area.topLeft(), area.topRight());
   for (const scene::Tick& t : axis.ticks) {

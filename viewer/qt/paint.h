@@ -15,6 +15,7 @@
 #include "margay/scene/phase_ribbon.h"
 #include "margay/scene/rows.h"
 #include "margay/scene/temporal_bars.h"
+#include "margay/scene/times.h"
 #include "margay/scene/view_data.h"
 
 namespace margay::viewer {
@@ -48,7 +49,7 @@ void paint_annotations(QPainter& p, const QRectF& area, const Picture& picture,
 void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll);
 // Where in `area` the row's triangle is; empty for a leaf.
 QRectF fold_mark(const QRectF& area, const scene::Row& row, const scene::Scroll& scroll);
-void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, TimeNs zero,
+void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, const scene::Times& times,
                 const scene::Palette& palette);
 // Stacked shares of each bar, over `range`.
 void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,

@@ -40,8 +40,8 @@ void paint_bars_picture(QPainter& p, const QSizeF& size, const Session& session,
   const scene::ViewData& data = temporal_of(session);
   QStringList head{QString(), QString()};
   if (!data.empty())
-    head = {head_of(title, data), QObject::tr("temporal partition (cut at the same times for all): %1; %2")
-                                      .arg(measured_of(data), whole_of(data))};
+    head = {head_of(title, session), QObject::tr("temporal partition (cut at the same times for all): %1; %2")
+                                         .arg(measured_of(data), whole_of(data))};
   const QRectF page = paint_page(p, size, session, head);
   if (page.isEmpty()) return;
   const double line = QFontMetricsF(p.font()).height();
@@ -56,7 +56,7 @@ void paint_bars_picture(QPainter& p, const QSizeF& size, const Session& session,
   paint_bars(p, bars, data, scene::temporal_bars(data, options), time, palette);
   draw_shares(p, bars, palette);
   if (session.report() != nullptr) paint_phases(p, ribbon, phases_of(session), time, palette);
-  paint_axis(p, axis, time, data.zero, palette);
+  paint_axis(p, axis, time, session.times(), palette);
   p.setPen(colour_of(palette.ink()));
   p.drawText(QRectF(page.left(), ribbon.top(), kShares - 8, ribbon.height()),
              Qt::AlignRight | Qt::AlignVCenter, QObject::tr("phases"));

@@ -79,7 +79,7 @@ void paint_curve_picture(QPainter& p, const QSizeF& size, const Session& session
   const scene::Steps& steps = session.steps();
   QStringList head{QString(), QString()};
   if (!data.empty() && !steps.steps.empty())
-    head = {head_of(title, data),
+    head = {head_of(title, session),
             QObject::tr("gain and loss of %1 significant p%2: %3")
                 .arg(steps.steps.size())
                 .arg(steps.complete ? QString() : QObject::tr(" (there may be more)"), measured_of(data))};

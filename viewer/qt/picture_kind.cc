@@ -58,9 +58,10 @@ QRectF paint_page(QPainter& p, const QSizeF& size, const Session& session, const
   return room;
 }
 
-QString head_of(const QString& title, const scene::ViewData& data) {
+QString head_of(const QString& title, const Session& session) {
+  const scene::ViewData& data = session.data();
   return QString("%1   %2   p %3, %4 parts")
-      .arg(title, text_of(scene::range_text(data.range(), data.zero)), text_of(scene::p_text(data.p)))
+      .arg(title, text_of(scene::range_text(data.range(), session.times())), text_of(scene::p_text(data.p)))
       .arg(data.parts.size());
 }
 

@@ -45,7 +45,7 @@ const PictureKind& picture_kind(const std::string& name);
 // is left, margins taken off; empty where there is nothing to show, which is said then.
 QRectF paint_page(QPainter& painter, const QSizeF& size, const Session& session, const QStringList& head);
 // "night   0 s to 30 s (30 s)   p 0.02, 40 parts": the run's name, and what of it.
-QString head_of(const QString& title, const scene::ViewData& data);
+QString head_of(const QString& title, const Session& session);
 // "operator duration (share of the time) of 16 resources in 100 slices".
 QString measured_of(const scene::ViewData& data);
 

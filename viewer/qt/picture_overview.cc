@@ -14,7 +14,7 @@ void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QS
   const scene::ViewData& data = session.data();
   const QRectF page = paint_page(
       p, size, session,
-      {data.empty() ? QString() : head_of(title, data) + "   " + text_of(scene::measure_text(data))});
+      {data.empty() ? QString() : head_of(title, session) + "   " + text_of(scene::measure_text(data))});
   if (page.isEmpty()) return;
   const Sheet sheet(page.adjusted(0, 0, 0, -kSheetLegend), kLeastPicture, level_ribbons_of(session));
   const scene::TimeRange time = data.range();

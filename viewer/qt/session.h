@@ -28,6 +28,7 @@
 #include "margay/scene/palette.h"
 #include "margay/scene/quality.h"
 #include "margay/scene/rows.h"
+#include "margay/scene/times.h"
 #include "margay/scene/view_data.h"
 #include "settings.h"
 
@@ -76,6 +77,8 @@ class Session : public QObject {
   scene::TimeRange time() const { return shown_.value_or(data_->range()); }
   // All there is of the run, as far as is known.
   std::optional<scene::TimeRange> bounds() const;
+  // How times are written and typed: since the picture's zero, in the time zone here.
+  scene::Times times() const;
   bool waiting() const { return waiting_; }
   bool held() const { return held_; }
   // The picture goes on with the run.

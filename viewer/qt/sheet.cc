@@ -88,7 +88,7 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   const scene::ViewData& temporal = temporal_of(session);
   paint_bars(p, sheet.bars, temporal, contents.bars, time, palette);
   hatch_beyond(p, sheet.bars, temporal.range(), time, palette);
-  paint_axis(p, sheet.axis, time, data.zero, palette);
+  paint_axis(p, sheet.axis, time, session.times(), palette);
   p.setPen(colour_of(palette.ink()));
   const auto name = [&](const QRectF& of, const QString& text) {
     p.drawText(QRectF(sheet.labels.left(), of.top(), sheet.labels.width() - 8, of.height()),

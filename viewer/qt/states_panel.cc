@@ -130,8 +130,8 @@ void StatesPanel::show_heading() {
   const scene::Node& n = d.nodes[std::min<std::size_t>(of.selection.node, d.nodes.size() - 1)];
   const QString path = n.path.empty() || n.path == "/" ? tr("everything") : text_of(n.path);
   const QString what = session_.selection() ? path : path + tr(" (nothing is selected)");
-  const QString when =
-      text_of(scene::range_text({d.boundaries[of.selection.first], d.boundaries[of.selection.last]}, d.zero));
+  const QString when = text_of(scene::range_text(
+      {d.boundaries[of.selection.first], d.boundaries[of.selection.last]}, session_.times()));
   QStringList lines = {
       what, when,
       counted(of.leaves, tr("resource"), tr("resources")) + ", " + counted(of.parts, tr("part"), tr("parts")),

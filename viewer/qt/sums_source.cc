@@ -1,7 +1,7 @@
 #include "sums_source.h"
 
 #include "margay/base/text.h"
-#include "margay/scene/time_axis.h"
+#include "margay/scene/times.h"
 #include "paint.h"
 
 namespace margay::viewer {
@@ -87,7 +87,7 @@ QString told_of(const scene::EventSums& sums, const Session& session) {
   QStringList words;
   words << QObject::tr("%1 %2 in %3")
                .arg(text_of(grouped(count)), sums.messages ? QObject::tr("messages") : QObject::tr("visits"),
-                    text_of(scene::range_text(sums.time, sums.zero)));
+                    text_of(scene::range_text(sums.time, session.times())));
   const std::string& node = session.subject().node;
   if (!node.empty() && node != "/") words << QObject::tr("of %1").arg(text_of(node));
   if (!sums.messages && single < count)

@@ -274,8 +274,8 @@ void Window::show_status() {
   QStringList notes;
   if (!d.empty())
     notes << text_of(scene::measure_name(d.question.measure())) + ", " +
-                 text_of(scene::range_text(d.range(), d.zero)) + ", p " + text_of(scene::p_text(d.p)) + ", " +
-                 counted(d.parts.size(), tr("part"), tr("parts"));
+                 text_of(scene::range_text(d.range(), session_.times())) + ", p " +
+                 text_of(scene::p_text(d.p)) + ", " + counted(d.parts.size(), tr("part"), tr("parts"));
   for (const std::string& n : d.notes) notes << text_of(n);
   notes_->setText(notes.join("  |  "));
 }

@@ -73,12 +73,6 @@ std::string duration_text(DurationNs duration) {
   return duration.value < 0 ? "-" + text : text;
 }
 
-std::string range_text(TimeRange range, TimeNs zero) {
-  return exact_text(DurationNs(internal::minus(range.from.value, zero.value))) + " to " +
-         exact_text(DurationNs(internal::minus(range.to.value, zero.value))) + " (" +
-         duration_text(DurationNs(internal::minus(range.to.value, range.from.value))) + ")";
-}
-
 Result<DurationNs> parse_duration(std::string_view text) {
   const std::string shown = "\"" + clean_utf8(text, 60) + "\"";
   const auto wrong = [&](const std::string& why) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "clock.h"
 #include "durations.h"
 
 namespace margay::scene {
@@ -37,8 +38,16 @@ std::size_t characters(const std::string& text) {
 
 class Ruler {
  public:
-  Ruler(TimeRange range, TimeNs zero, double width)
-      : range_(range), zero_(zero), px_per_ns_(width / static_cast<double>(length(range))) {}
+  // By the clock ticks count from the midnight before the run, and so lie on whole steps of its days.
+  Ruler(TimeRange range, const Times& times, double width)
+      : range_(range),
+        times_(times),
+        zero_(times.zero),
+        px_per_ns_(width / static_cast<double>(length(range))) {
+    if (!times.clock()) return;
+    const std::int64_t day = internal::local_time(times.zero, *times.utc_offset_s).day;
+    zero_ = internal::trace_time({day, 0}, *times.utc_offset_s);
+  }
 
   static Wide length(TimeRange r) { return Wide{r.to.value} - r.from.value; }
   double px(std::int64_t step) const { return static_cast<double>(step) * px_per_ns_; }
@@ -52,25 +61,33 @@ class Ruler {
     t.x = static_cast<double>(time - range_.from.value) * px_per_ns_;
     return t;
   }
-  std::string label(Wide k, std::int64_t step) const {
+  // Labels are `from_label` apart: seconds are written where these are no whole minutes.
+  std::string label(Wide k, std::int64_t step, std::int64_t from_label) const {
     using Limits = std::numeric_limits<std::int64_t>;
-    return exact_text(
-        DurationNs(static_cast<std::int64_t>(std::clamp<Wide>(k * step, Limits::min(), Limits::max()))));
+    const auto near = [](Wide x) {
+      return static_cast<std::int64_t>(std::clamp<Wide>(x, Limits::min(), Limits::max()));
+    };
+    if (!times_.clock()) return exact_text(DurationNs(near(k * step)));
+    const internal::LocalTime t =
+        internal::local_time(TimeNs(near(k * step + zero_.value)), *times_.utc_offset_s);
+    const std::string time = internal::of_day_text(t.of_day, from_label % internal::kMinute != 0);
+    return times_.dated ? internal::day_text(t.day).substr(5) + " " + time : time;
   }
 
  private:
   TimeRange range_;
+  const Times& times_;
   TimeNs zero_;
   double px_per_ns_;
 };
 
 }  // namespace
 
-Axis time_axis(TimeRange range, TimeNs zero, const AxisOptions& options) {
+Axis time_axis(TimeRange range, const Times& times, const AxisOptions& options) {
   Axis axis;
   if (!(range.from < range.to) || !(options.width > 0) || !std::isfinite(options.width)) return axis;
   static const std::vector<std::int64_t> kSteps = all_steps();
-  const Ruler ruler(range, zero, options.width);
+  const Ruler ruler(range, times, options.width);
   const double character = std::max(options.character_px, 0.1), gap = std::max(options.gap_px, 0.0);
   // The shortest label is "0 s": what has no room for that need not be tried.
   const auto fits = [&](std::int64_t step) {
@@ -79,7 +96,7 @@ Axis time_axis(TimeRange range, TimeNs zero, const AxisOptions& options) {
     const Wide first = ruler.first(step), last = ruler.last(step);
     if (last - first >= static_cast<Wide>(kMostTicks)) return false;
     for (Wide k = first; k <= last; ++k)
-      if (static_cast<double>(characters(ruler.label(k, step))) * character > room) return false;
+      if (static_cast<double>(characters(ruler.label(k, step, step))) * character > room) return false;
     return true;
   };
   const auto found = std::find_if(kSteps.begin(), kSteps.end(), fits);
@@ -95,7 +112,7 @@ Axis time_axis(TimeRange range, TimeNs zero, const AxisOptions& options) {
     }
   for (Wide k = ruler.first(fine); k <= ruler.last(fine); ++k) {
     Tick tick = ruler.tick(k, fine);
-    if (k % (step / fine) == 0) tick.label = ruler.label(k, fine);
+    if (k % (step / fine) == 0) tick.label = ruler.label(k, fine, step);
     axis.ticks.push_back(std::move(tick));
   }
   return axis;

@@ -30,7 +30,7 @@ std::vector<std::string> labels(const Axis& axis) {
 Axis axis_of(std::int64_t from, std::int64_t to, double width, std::int64_t zero = 0) {
   AxisOptions o;
   o.width = width;
-  return time_axis({TimeNs(from), TimeNs(to)}, TimeNs(zero), o);
+  return time_axis({TimeNs(from), TimeNs(to)}, Times{TimeNs(zero)}, o);
 }
 
 TEST(TimeAxis, LabelsOnWholeSteps) {
@@ -151,7 +151,7 @@ TEST(DurationText, ToThreeDigits) {
 }
 
 TEST(DurationText, Ranges) {
-  EXPECT_EQ(range_text({TimeNs(12'500 * kMs + 7), TimeNs(90 * kS + 7)}, TimeNs(7)),
+  EXPECT_EQ(range_text({TimeNs(12'500 * kMs + 7), TimeNs(90 * kS + 7)}, Times{TimeNs(7)}),
             "12.5 s to 1 min 30 s (1 min 18 s)");
 }
 

@@ -1,9 +1,9 @@
 // An axis of time: where its ticks are and what is written at them, from nanoseconds to days; and text for
 // durations.
 //
-// Ticks lie on whole steps from `zero` on: 1, 2, 5 times a power of ten up to 5 s; 10, 20, 30 s; 1, 2, 5, 10,
-// 20, 30 min; 1, 2, 6, 12 h; 1, 2, 5 times a power of ten of days. The step is the smallest whose labels have
-// room.
+// Ticks lie on whole steps from the begin on, by the clock from midnight on: 1, 2, 5 times a power of ten up
+// to 5 s; 10, 20, 30 s; 1, 2, 5, 10, 20, 30 min; 1, 2, 6, 12 h; 1, 2, 5 times a power of ten of days. The
+// step is the smallest whose labels have room.
 //
 // Thread safety: pure functions. Cost: linear in the ticks, of which there are at most kMostTicks.
 #pragma once
@@ -14,6 +14,7 @@
 
 #include "margay/base/result.h"
 #include "margay/base/time.h"
+#include "margay/scene/times.h"
 #include "margay/scene/view_data.h"
 
 namespace margay::scene {
@@ -38,9 +39,10 @@ struct Axis {
   DurationNs step{};        // from label to label
 };
 
-// Empty for a range or a width that is none. Labels count from `zero` ("12.5 s", "1 min 30 s", "-2 s"); that
-// of the whole range's first tick is in full like all others.
-Axis time_axis(TimeRange range, TimeNs zero, const AxisOptions& options);
+// Empty for a range or a width that is none. Labels count from the begin ("12.5 s", "1 min 30 s", "-2 s"), or
+// are times of day ("12:38", "12:38:05.5"; dated: "11-20 12:38"); that of the whole range's first tick is in
+// full like all others.
+Axis time_axis(TimeRange range, const Times& times, const AxisOptions& options);
 
 // Exactly, in the largest units that it has: "1 min 30 s", "12.5 s", "250 ms", "1.5 µs", "2 d 3 h", "0 s".
 // Below a minute one unit with a fraction; from there on the parts that are not 0.
@@ -48,8 +50,6 @@ std::string exact_text(DurationNs duration);
 // To about three digits that count, for people who compare: "12.5 s", "1 min 30 s", "2 h 5 min", "3 d 4 h",
 // "250 ms".
 std::string duration_text(DurationNs duration);
-// "12.5 s to 1 min 30 s (1 min 17 s)", from `zero`.
-std::string range_text(TimeRange range, TimeNs zero);
 // What a person typed: "12.5", "12.5 s", "1 min 30 s", "90s", "2h", "250 ms", "1.5us", "-2 s"; without a unit
 // seconds. kInvalidArgument with a sentence.
 Result<DurationNs> parse_duration(std::string_view text);
