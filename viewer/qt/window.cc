@@ -161,7 +161,7 @@ void Window::make_alerts() {
 
 // With the tabulator: what is looked at, how much of it, what it is made of, what is wrong.
 void Window::make_order() {
-  std::vector<QWidget*> order = {search_, overview_, quality_, p_};
+  std::vector<QWidget*> order = {time_, search_, overview_, quality_, p_};
   order.insert(order.end(), policies_.begin(), policies_.end());
   order.insert(order.end(), {&states_->table(), alert_list_});
   for (std::size_t i = 1; i < order.size(); ++i) setTabOrder(order[i - 1], order[i]);

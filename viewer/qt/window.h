@@ -21,6 +21,7 @@
 #include "quality_view.h"
 #include "session.h"
 #include "states_panel.h"
+#include "time_field.h"
 #include "view.h"
 #include "widgets.h"
 
@@ -40,6 +41,7 @@ class Window : public QMainWindow {
   QTableView& alert_list() { return *alert_list_; }
   QualityView& quality() { return *quality_; }
   FilterBar& filters() { return *filters_; }
+  TimeField& time_field() { return *time_; }
   Banner& banner() { return *banner_; }
   Notifier& notifier() { return notifier_; }
   // What the bar below says: attached to what, how far behind, what was lost.
@@ -80,6 +82,7 @@ class Window : public QMainWindow {
   void step_threshold(int by);
   void search_next();
   void find_anything();
+  void to_the_page();
   void show_status();
   void show_alerts();
   TimeNs zero() const;
@@ -108,6 +111,7 @@ class Window : public QMainWindow {
   QTableView* alert_list_;
   QLineEdit* p_;
   QLineEdit* search_;
+  TimeField* time_;
   QSpinBox* slices_;
   QComboBox* level_;
   QAction* level_shown_;

@@ -16,10 +16,10 @@
 namespace margay::viewer {
 namespace {
 
-constexpr double kNear = 0.7;           // a step of zooming in
-constexpr double kPan = 0.25;           // of what is shown
-constexpr double kScroll = 0.8;         // of the rows that are seen
-constexpr int kThresholdNotice = 4000;  // ms
+constexpr double kNear = 0.7;                                 // a step of zooming in
+constexpr double kPan = 0.25;                                 // of what is shown
+constexpr double kScroll = 0.8;                               // of the rows that are seen
+constexpr int kThresholdNotice = 4000, kTimeNotice = 10'000;  // ms
 
 }  // namespace
 
@@ -101,6 +101,10 @@ void Window::make_go_menu() {
   });
   action(go, tr("To the node abo&ve"), {QKeySequence("U")}, [this] { session_.up(); });
   go->addSeparator();
+  action(go, tr("T&ype a time..."), {QKeySequence("T"), QKeySequence("Ctrl+T")}, [this] {
+    time_->setFocus();
+    time_->selectAll();
+  });
   anything_ =
       action(go, tr("Find any&thing by its name..."), {QKeySequence("Ctrl+K")}, [this] { find_anything(); });
 }
@@ -205,6 +209,12 @@ void Window::make_tool_bar() {
   bar->setMovable(false);
   for (QAction* a : {back_, forward_, whole_, live_}) bar->addAction(a);
   bar->addSeparator();
+  time_ = new TimeField(session_, bar);
+  connect(time_, &TimeField::left, this, &Window::to_the_page);
+  connect(time_, &TimeField::said, this,
+          [this](const QString& sentence) { statusBar()->showMessage(sentence, kTimeNotice); });
+  bar->addWidget(time_);
+  bar->addSeparator();
   slices_ = new QSpinBox(bar);
   slices_->setRange(0, static_cast<int>(scene::kMostAskedSlices));
   slices_->setSpecialValueText(tr("auto"));
@@ -293,6 +303,10 @@ void Window::search_next() {
   session_.select(Session::Selection{node, 0, static_cast<std::uint32_t>(session_.data().slices())});
   session_.set_scroll(scene::showing(rows, session_.scroll(), node));
   overview_->setFocus();
+}
+
+void Window::to_the_page() {
+  if (views_->currentWidget() != nullptr) views_->currentWidget()->setFocus();
 }
 
 void Window::find_anything() {
