@@ -57,6 +57,8 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::not_listed, this, &Session::not_listed);
   connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
     if (beside_.is(token)) return refuse_beside(why);
+    if (token == whole_token_) return whole_run_refused();
+    lost_whole_run(token);
     if (token == curve_token_) {
       curve_token_ = 0;
       return curve_rest_.start(kCurveAgain), ask_beside_if_free();
@@ -80,7 +82,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     there_ = there;
     trouble_ = why;
     // What it says of the same stretch may be more than the one before knew.
-    if (back) curve_token_ = 0, beside_.lost(), temporal_of_.reset(), ask();
+    if (back) curve_token_ = 0, beside_.lost(), temporal_of_.reset(), forget_whole_run(), ask();
     emit status_changed();
   });
   connect(this, &Session::status_changed, this, &Session::ask_beside_if_free);
@@ -158,7 +160,7 @@ void Session::ask_for_curve() {
 
 // The archive's newest slices: so near to those of the report that nobody sees it in a curve.
 void Session::ask_for_live_curve() {
-  if (link_ == nullptr || curve_token_ != 0 || curve_rest_.isActive()) return;
+  if (link_ == nullptr || curve_token_ != 0 || whole_token_ != 0 || curve_rest_.isActive()) return;
   scene::Subject s = history_.now();
   s.slices = static_cast<std::uint32_t>(data_->slices());
   s.p = data_->p;
@@ -193,7 +195,8 @@ bool Session::show_report() {
 
 // Not while an answer is waited for: a daemon that takes longer than the pace would never be heard out.
 void Session::ask_if_due() {
-  if (due_ && !waiting_ && !pace_.isActive()) ask();
+  ask_for_whole_run();
+  if (due_ && !waiting_ && whole_token_ == 0 && !pace_.isActive()) ask();
 }
 
 scene::Subject Session::of_the_picture() const {
@@ -283,6 +286,8 @@ void Session::rest_from_curves() {
 
 void Session::answered(const ViewPtr& data) {
   if (beside_.is(data->token)) return take_beside(data);
+  if (data->token == whole_token_) return take_whole_run(data);
+  lost_whole_run(data->token);
   if (data->token == curve_token_) return take_curve(*data);
   if (data->token == temporal_token_ && data->temporal) {
     temporal_ = data;
@@ -358,6 +363,7 @@ void Session::take(ReportPtr report) {
   alerts_ = terminal::read_alerts(*report_, kMostAlerts);
   if (another) {
     states_.clear();
+    forget_whole_run();
     held_ = false;
     reset();
     emit said(tr("this is another run now: %1").arg(QString::fromStdString(report_->run())));
@@ -380,7 +386,7 @@ void Session::take(ReportPtr report) {
   // Whoever hears of it may choose what is looked at: then that is all that is asked.
   emit report_changed();
   if (more) emit view_changed();
-  if (show_report()) return;
+  if (show_report()) return ask_for_whole_run();
   due_ = due_ || (follows() && report_->slice_index() != asked_slice_) || data_->empty();
   ask_if_due();
 }
@@ -454,6 +460,11 @@ void Session::zoom_to(scene::TimeRange range) {
 void Session::zoom_by(double factor, TimeNs about) {
   const DurationNs least = shortest();
   drift(scene::zoomed_by(history_.now(), time(), factor, about, bounds(), least));
+}
+void Session::slide_to(scene::TimeRange range, bool first) {
+  const DurationNs least = shortest();
+  if (first) drifting_ = false;
+  drift(scene::zoomed_to(history_.now(), range, least));
 }
 void Session::pan_by(double share) {
   drift(scene::panned_by(history_.now(), time(), share, bounds()));

@@ -77,6 +77,14 @@ class Session : public QObject {
   scene::TimeRange time() const { return shown_.value_or(data_->range()); }
   // All there is of the run, as far as is known.
   std::optional<scene::TimeRange> bounds() const;
+  // The whole run, of all resources and states, in cuts of time: as it was asked for last, so it may lack the
+  // newest twentieth. Null: nobody has looked at it, or there is none yet.
+  const ViewPtr& whole_run() const { return whole_run_; }
+  // Somebody looks at it, or no longer does. It is asked for when no other answer is waited for
+  // (scene::is_whole_run_due()); then the next question waits for its answer.
+  void look_at_whole_run(bool seen);
+  // Of the question for it that is under way; 0: there is none.
+  std::uint64_t whole_run_token() const { return whole_token_; }
   // How times are written and typed: since the picture's zero, in the time zone here.
   scene::Times times() const;
   bool waiting() const { return waiting_; }
@@ -111,6 +119,7 @@ class Session : public QObject {
   std::uint64_t next_token() { return link_ != nullptr ? link_->next_token() : ++tokens_; }
   // As if they had come from the link.
   void show(ViewPtr data);
+  void show_whole_run(ViewPtr data);
   void take(ReportPtr report);
   void take_sums(const EventSumsPtr& sums);
   void take_beside(const ViewPtr& data);
@@ -123,6 +132,8 @@ class Session : public QObject {
   void whole();
   void zoom_to(scene::TimeRange range);
   void zoom_by(double factor, TimeNs about);
+  // As zoom_to(), many times in a row: all but the `first` are one step to go back.
+  void slide_to(scene::TimeRange range, bool first);
   void pan_by(double share);
   void into(std::uint32_t node);
   // Its stretch of time, and where it is of several resources its node.
@@ -172,6 +183,7 @@ class Session : public QObject {
 
  signals:
   void data_changed();
+  void whole_run_changed();
   void view_changed();  // rows, scroll, selection, colours
   void report_changed();
   void status_changed();  // waiting, held, there, trouble
@@ -193,6 +205,12 @@ class Session : public QObject {
   void ask_if_due();
   void ask_for_curve();
   void ask_for_live_curve();
+  void ask_for_whole_run();
+  void take_whole_run(const ViewPtr& data);
+  void whole_run_refused();
+  void forget_whole_run();
+  // An answer to a later question than that for the whole run: then that was never sent.
+  void lost_whole_run(std::uint64_t token);
   bool show_report();
   void take_curve(const scene::ViewData& of);
   void rest_from_curves();
@@ -214,7 +232,7 @@ class Session : public QObject {
   Link* link_;
   scene::Palette palette_;
   scene::History history_;
-  ViewPtr data_, temporal_;
+  ViewPtr data_, temporal_, whole_run_;
   EventSumsPtr sums_[2];
   ReportPtr pictured_;  // data_ and temporal_ are this one's; null: they were asked for
   scene::Folding folding_;
@@ -229,6 +247,10 @@ class Session : public QObject {
   std::uint64_t tokens_ = 0;       // without a link
   std::uint64_t curve_token_ = 0;  // of the curve alone, for a picture of a report; 0: not asked for
   BesideQuestion beside_;
+  std::uint64_t whole_token_ = 0;  // of the whole run; 0: not asked for
+  std::optional<scene::TimeRange> whole_asked_;
+  int whole_refused_ = 0;
+  bool whole_seen_ = false;
   std::int64_t asked_slice_ = -1;
   std::optional<scene::Subject> temporal_asked_, temporal_of_;  // temporal() is of
   bool drifting_ = false;  // the newest step of the history was a zoom or a pan

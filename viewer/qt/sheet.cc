@@ -17,7 +17,8 @@ constexpr double kLevelRibbon = 18;
 constexpr double kSheetGap = 6;
 constexpr double kLeastState = 3;  // smaller states of a bar are hatched together
 
-// What of `range` the data does not reach: not there, or not known yet.
+}  // namespace
+
 void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene::TimeRange range,
                   const scene::Palette& palette) {
   const scene::Viewport view{area.width(), 1, range, {0, 1}};
@@ -28,8 +29,6 @@ void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene
   if (to < area.width())
     p.fillRect(QRectF(area.left() + to, area.top(), area.width() - to, area.height()), hatch);
 }
-
-}  // namespace
 
 Sheet::Sheet(const QRectF& room, double least_height, std::size_t levels) {
   levels = std::min(levels, scene::kMostLevelRibbons);

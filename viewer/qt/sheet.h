@@ -51,6 +51,9 @@ std::vector<scene::PhaseStretch> phases_of(const Session& session);
 // Of coarser levels; none without a report.
 std::size_t level_ribbons_of(const Session& session);
 
+// What of `range`, which is all of `area`, is not `known`: not there, or not known yet.
+void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene::TimeRange range,
+                  const scene::Palette& palette);
 void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents);
 
 }  // namespace margay::viewer

@@ -101,6 +101,8 @@ void Window::make_middle() {
   column->addWidget(banner_);
   column->addWidget(filters_);
   column->addWidget(views_, 1);
+  strip_ = new RunStrip(session_, middle);
+  column->addWidget(strip_);
   setCentralWidget(middle);
   connect(banner_, &Banner::asked, this, [this] { go_to_alert(told_); });
 }
@@ -397,7 +399,7 @@ void Window::save_as() {
 QString Window::keys() const {
   const View* view = views_->current();
   return view == nullptr ? keys_document(*menuBar(), {}, {})
-                         : keys_document(*menuBar(), view->keys(), view->mouse());
+                         : keys_document(*menuBar(), view->keys(), view->mouse() + RunStrip::mouse());
 }
 
 }  // namespace margay::viewer

@@ -19,6 +19,7 @@
 #include "notifier.h"
 #include "overview.h"
 #include "quality_view.h"
+#include "run_strip.h"
 #include "session.h"
 #include "states_panel.h"
 #include "time_field.h"
@@ -42,6 +43,7 @@ class Window : public QMainWindow {
   QualityView& quality() { return *quality_; }
   FilterBar& filters() { return *filters_; }
   TimeField& time_field() { return *time_; }
+  RunStrip& strip() { return *strip_; }
   Banner& banner() { return *banner_; }
   Notifier& notifier() { return notifier_; }
   // What the bar below says: attached to what, how far behind, what was lost.
@@ -105,6 +107,7 @@ class Window : public QMainWindow {
   FilterBar* filters_;
   ViewStack* views_;
   Overview* overview_;
+  RunStrip* strip_;
   QualityView* quality_;
   AlertModel* alerts_;
   StatesPanel* states_;
