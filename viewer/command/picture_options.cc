@@ -59,6 +59,7 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
                  "the window what was chosen there last)")
       ->type_name("PIXELS")
       ->check(CLI::Range(1, 64));
+  app.add_flag("--clock", o.clock, "times of day, in the time zone here, not since the begin of the run");
   app.add_flag("--dark", o.dark, "light lines on a dark ground");
   app.add_option(
          "--colours", o.colours,
@@ -88,6 +89,7 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--colours", o.colours, "");
   add("--threshold", std::to_string(o.threshold), "0");
   for (const std::string& state : o.states) out.push_back("--state=" + state);
+  if (o.clock) out.emplace_back("--clock");
   if (o.dark) out.emplace_back("--dark");
   if (!o.what.empty()) out.insert(out.end(), {"--", o.what});
   return out;

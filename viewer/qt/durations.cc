@@ -115,6 +115,7 @@ DurationsView::DurationsView(Session& session, QWidget* parent)
   setFocusProxy(table_);
   connect(&source_, &SumsSource::changed, this, &DurationsView::refresh);
   connect(&session_, &Session::view_changed, this, &DurationsView::colour);
+  connect(&session_, &Session::status_changed, this, &DurationsView::refresh);
   connect(table_, &QTableWidget::cellDoubleClicked, this, &DurationsView::go_to_longest);
   refresh();
 }

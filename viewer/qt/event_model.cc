@@ -108,6 +108,8 @@ QVariant EventModel::data(const QModelIndex& index, int role) const {
       if (column == EventColumn::kDuration && listed.row->lasts())
         return text_of(scene::exact_text(listed.row->end - listed.row->begin)) +
                (listed.row->goes_on ? tr(" or longer: it goes on where the reading ended") : QString());
+      if (column == EventColumn::kBegin && session_.times().clock())
+        return text_of(scene::time_text(listed.row->begin, session_.times()));
       return text_of(scene::event_cell(*listed.page, *listed.row, column)).trimmed();
     case Qt::DecorationRole: {
       if (column != EventColumn::kName) return {};

@@ -15,8 +15,8 @@
 
 namespace margay::viewer {
 
-void AlertModel::set(std::vector<terminal::AlertView> now, TimeNs zero) {
-  zero_ = zero;
+void AlertModel::set(std::vector<terminal::AlertView> now, const scene::Times& times) {
+  times_ = times;
   std::unordered_set<std::string> stay;
   for (const auto& a : now) stay.insert(a.id);
   for (int row = rowCount() - 1; row >= 0; --row) {
@@ -85,7 +85,7 @@ QVariant AlertModel::data(const QModelIndex& index, int role) const {
                      std::string(a.silenced_by.empty() ? "" : ", silenced"));
     case kOnset:
       if (role == Qt::EditRole) return static_cast<qlonglong>(a.onset_ns);
-      return text_of(scene::duration_text(TimeNs(a.onset_ns) - zero_));
+      return text_of(scene::short_time_text(TimeNs(a.onset_ns), times_));
     case kNode:
       return text_of(a.where);
     case kScore:

@@ -14,6 +14,7 @@
 #include "alerts.h"
 #include "margay/scene/palette.h"
 #include "margay/scene/statistics.h"
+#include "margay/scene/times.h"
 #include "margay/scene/view_data.h"
 
 namespace margay::viewer {
@@ -26,10 +27,10 @@ class AlertModel : public QAbstractTableModel {
   enum Column { kState, kOnset, kNode, kScore, kSentence, kColumns };
   using QAbstractTableModel::QAbstractTableModel;
 
-  // As terminal::read_alerts() has them; times are told since `zero`.
-  void set(std::vector<terminal::AlertView> alerts, TimeNs zero);
+  // As terminal::read_alerts() has them.
+  void set(std::vector<terminal::AlertView> alerts, const scene::Times& times);
   const terminal::AlertView& at(int row) const { return alerts_[static_cast<std::size_t>(row)]; }
-  TimeNs zero() const { return zero_; }
+  const scene::Times& times() const { return times_; }
   // Where it is: who is blamed if that is one, else the node that covers all of it.
   std::string node_of(int row) const;
   int firing() const;
@@ -41,7 +42,7 @@ class AlertModel : public QAbstractTableModel {
 
  private:
   std::vector<terminal::AlertView> alerts_;
-  TimeNs zero_{};
+  scene::Times times_;
 };
 
 // A line for each state of the run: its colour, whether it is shown, and what the selection has of it.

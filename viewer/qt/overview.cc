@@ -172,7 +172,7 @@ void Overview::paint_badge(QPainter& p) {
   QStringList words;
   if (!session_.there() && !session_.trouble().isEmpty()) words << session_.trouble();
   if (session_.held())
-    words << tr("held at %1").arg(text_of(scene::duration_text(seen.range().to - seen.zero)));
+    words << tr("held at %1").arg(text_of(scene::short_time_text(seen.range().to, session_.times())));
   if (session_.waiting() && words.isEmpty() && session_.subject().time) words << tr("computing...");
   if (words.isEmpty()) return;
   const QString text = words.join(", ");
@@ -233,9 +233,13 @@ QString Overview::details(const scene::Visit& v, TimeNs time) const {
   QString out = QString("<b>%1</b><br><font color='%2'>&#9632;</font> %3<br>")
                     .arg(text_of(seen.nodes[v.node].path).toHtmlEscaped(), colour_of(look.colour).name(),
                          text_of(state.name).toHtmlEscaped());
-  out += tr("%1, from %2 s on")
-             .arg(text_of(scene::duration_text(v.end - v.begin)),
-                  QString::number(static_cast<double>((v.begin - seen.zero).value) * 1e-9, 'f', 6));
+  const scene::Times times = session_.times();
+  out +=
+      tr("%1, from %2 on")
+          .arg(text_of(scene::duration_text(v.end - v.begin)),
+               times.clock()
+                   ? text_of(scene::time_text(v.begin, times))
+                   : QString::number(static_cast<double>((v.begin - seen.zero).value) * 1e-9, 'f', 6) + " s");
   if (v.depth > 0) out += "<br>" + tr("inside %n other state(s)", nullptr, static_cast<int>(v.depth));
   if (v.several_calls) out += "<br>" + tr("several calls, one behind the other");
   if (v.begun_before) out += "<br>" + tr("it may have begun before");

@@ -85,8 +85,11 @@ class Session : public QObject {
   void look_at_whole_run(bool seen);
   // Of the question for it that is under way; 0: there is none.
   std::uint64_t whole_run_token() const { return whole_token_; }
-  // How times are written and typed: since the picture's zero, in the time zone here.
+  // How times are written and typed: since the picture's zero, or by the wall clock in the time zone here,
+  // where somebody chose that and the run's times are those of the clock.
   scene::Times times() const;
+  // Not kept: that is the window's business.
+  void set_by_clock(bool by_clock);
   bool waiting() const { return waiting_; }
   bool held() const { return held_; }
   // The picture goes on with the run.
@@ -256,7 +259,7 @@ class Session : public QObject {
   bool drifting_ = false;  // the newest step of the history was a zoom or a pan
   int asked_again_ = 0;
   Calls calls_ = Calls::kNever;
-  bool messages_ = true;
+  bool messages_ = true, by_clock_ = false;
   double threshold_ = scene::kUsualThreshold;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;

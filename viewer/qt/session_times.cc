@@ -1,5 +1,6 @@
 // How times of the run are told.
 #include <ctime>
+#include <utility>
 
 #include "session.h"
 
@@ -21,8 +22,15 @@ scene::Times Session::times() const {
   scene::Times out;
   out.zero = !data_->empty() ? data_->zero : all ? all->from : TimeNs();
   if (scene::is_wall_clock(out.zero)) out.utc_offset_s = utc_offset_at(out.zero);
+  out.by_clock = by_clock_;
   out.dated = all && all->to - all->from > kOneDay;
   return out;
+}
+
+void Session::set_by_clock(bool by_clock) {
+  if (std::exchange(by_clock_, by_clock) == by_clock) return;
+  emit view_changed();
+  emit status_changed();
 }
 
 }  // namespace margay::viewer

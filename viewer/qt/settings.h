@@ -38,6 +38,8 @@ class ColourFile {
 
 // Switches: whether pictures have Tol's palette, not Okabe and Ito's.
 inline constexpr const char* kTolSwitch = "tol";
+// Whether times are told by the wall clock.
+inline constexpr const char* kClockSwitch = "clock";
 
 // What is switched on by a person; `otherwise` if that was never said.
 bool kept_switch(const QString& name, bool otherwise);

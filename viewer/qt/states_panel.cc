@@ -108,6 +108,8 @@ void StatesPanel::choose_colour(int row) {
 void StatesPanel::refresh_if_other() {
   if (of_ != session_.selection() || filter_ != session_.subject().states || palette_ != session_.palette())
     refresh();
+  else if (times_ != session_.times())
+    show_heading();
 }
 
 void StatesPanel::refresh() {
@@ -124,14 +126,15 @@ void StatesPanel::refresh() {
 }
 
 void StatesPanel::show_heading() {
+  times_ = session_.times();
   const scene::ViewData& d = session_.data();
   const scene::Statistics& of = model_->statistics();
   if (d.empty() || of.leaves == 0) return heading_->setText(tr("nothing to see yet"));
   const scene::Node& n = d.nodes[std::min<std::size_t>(of.selection.node, d.nodes.size() - 1)];
   const QString path = n.path.empty() || n.path == "/" ? tr("everything") : text_of(n.path);
   const QString what = session_.selection() ? path : path + tr(" (nothing is selected)");
-  const QString when = text_of(scene::range_text(
-      {d.boundaries[of.selection.first], d.boundaries[of.selection.last]}, session_.times()));
+  const QString when =
+      text_of(scene::range_text({d.boundaries[of.selection.first], d.boundaries[of.selection.last]}, times_));
   QStringList lines = {
       what, when,
       counted(of.leaves, tr("resource"), tr("resources")) + ", " + counted(of.parts, tr("part"), tr("parts")),

@@ -59,6 +59,7 @@ class StatesPanel : public QWidget {
   std::optional<Session::Selection> of_;
   std::vector<std::string> filter_;
   std::optional<scene::Palette> palette_;
+  scene::Times times_;
 };
 
 }  // namespace margay::viewer

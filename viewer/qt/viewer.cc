@@ -48,6 +48,7 @@ Result<Wanted> wanted_of(const command::PictureOptions& options) {
   w.subject.states = o.states;
   if (o.measure != "duration") w.subject.measure = o.measure;
   w.picture = o.picture;
+  w.clock = o.clock;
   if (const PictureKind& kind = picture_kind(o.picture);
       !w.subject.measure.empty() && (kind.sums || kind.calls != Session::Calls::kNever))
     return wrong("--operator " + o.measure + ": --picture " + o.picture +
@@ -164,6 +165,7 @@ void Viewer::seen() {
   window_ = std::make_unique<Window>(*session_, attachment_->title(session_->report()));
   window_->set_place(attachment_->place(session_->report()).toStdString(), attachment_->to().connect);
   if (wanted_.threshold) session_->set_threshold(*wanted_.threshold);
+  if (wanted_.clock) session_->set_by_clock(true);
   auto* open = new QAction(tr("Open another..."), window_.get());
   open->setObjectName("open");
   open->setShortcut(QKeySequence::Open);
@@ -178,6 +180,8 @@ void Viewer::seen() {
     session_->go(*subject);
   else
     window_->statusBar()->showMessage(text_of(subject.error().message), 10'000);
+  if (wanted_.clock && !session_->times().utc_offset_s)
+    window_->statusBar()->showMessage("--clock: " + text_of(scene::no_clock_text()), 10'000);
   // Of the next one that is chosen, all is looked at.
   wanted_.from.reset();
   wanted_.to.reset();
@@ -231,6 +235,7 @@ int render(const Wanted& w, const QString& file) {
           QObject::connect(&*sums, &SumsSource::changed, &*session, look);
         }
         if (w.threshold) session->set_threshold(*w.threshold);
+        session->set_by_clock(w.clock);
         QObject::connect(&*session, &Session::report_changed, &*session, [&] {
           if (!std::exchange(asked, true)) {
             const auto subject = subject_of(w, attachment.is_archive(), *session);
@@ -238,6 +243,8 @@ int render(const Wanted& w, const QString& file) {
               code = 2;
               return give_up(text_of(subject.error().message));
             }
+            if (w.clock && !session->times().utc_offset_s)
+              return give_up("--clock: " + text_of(scene::no_clock_text()));
             session->go(*subject);
           }
           look();

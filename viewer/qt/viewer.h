@@ -29,6 +29,7 @@ struct Wanted {
   std::optional<scene::Hues> hues;
   std::string picture;              // PictureOptions::picture
   std::optional<double> threshold;  // pixels
+  bool clock = false;
 };
 // The error is a sentence that begins with the option.
 Result<Wanted> wanted_of(const command::PictureOptions& options);

@@ -28,6 +28,7 @@ constexpr int kAlerts = 118;        // of the alerts below them
 constexpr int kQuality = 300;       // at most: more room tells no more
 constexpr int kNotice = 8000;       // ms, of a sentence
 constexpr int kLongestInFile = 60;  // characters of what is measured
+constexpr int kOnset = 76, kDatedOnset = 150;
 
 }  // namespace
 
@@ -66,13 +67,18 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   connect(&session_, &Session::report_changed, this, heard);
   connect(&notifier_, &Notifier::tell, this, &Window::tell);
   connect(&session_, &Session::status_changed, this, &Window::show_status);
-  connect(&session_, &Session::view_changed, this, &Window::show_theme);
+  connect(&session_, &Session::view_changed, this, [this] {
+    show_theme();
+    clock_->setChecked(session_.times().clock());
+    if (alerts_->times() != session_.times()) show_alerts();
+  });
   connect(&session_, &Session::data_changed, this, [this] {
     if (!p_->hasFocus()) p_->setText(text_of(scene::p_text(session_.data().p)));
     p_->setToolTip(text_of(session_.data().why));
-    if (alerts_->zero() != zero()) show_alerts();
+    if (alerts_->times() != session_.times()) show_alerts();
     show_status();
   });
+  session_.set_by_clock(kept_switch(kClockSwitch, false));
   notifier_.set_on(kept_switch("notify", false));
   session_.set_threshold(
       kept_number("threshold", scene::kUsualThreshold, scene::kLeastThreshold, scene::kMostThreshold));
@@ -149,7 +155,7 @@ void Window::make_alerts() {
   alert_list_->sortByColumn(AlertModel::kOnset, Qt::DescendingOrder);
   alert_list_->horizontalHeader()->setStretchLastSection(true);
   alert_list_->setColumnWidth(AlertModel::kState, 110);
-  alert_list_->setColumnWidth(AlertModel::kOnset, 76);
+  alert_list_->setColumnWidth(AlertModel::kOnset, kOnset);
   alert_list_->setColumnWidth(AlertModel::kNode, 170);
   alert_list_->setColumnWidth(AlertModel::kScore, 56);
   alert_list_->setMinimumHeight(76);
@@ -170,15 +176,12 @@ void Window::make_order() {
   overview_->setFocus();
 }
 
-// Their times are since the same moment as those of the picture.
+// Their times are told as those of the picture.
 void Window::show_alerts() {
   if (session_.report() == nullptr) return;
-  alerts_->set(session_.alerts(), zero());
-}
-
-TimeNs Window::zero() const {
-  if (!session_.data().empty()) return session_.data().zero;
-  return TimeNs(session_.report() != nullptr ? session_.report()->run_begin_ns() : 0);
+  const scene::Times times = session_.times();
+  alert_list_->setColumnWidth(AlertModel::kOnset, times.clock() && times.dated ? kDatedOnset : kOnset);
+  alerts_->set(session_.alerts(), times);
 }
 
 QString Window::live_text() const {
@@ -187,7 +190,7 @@ QString Window::live_text() const {
   if (session_.follows()) return tr("Live");
   const scene::ViewData& d = session_.data();
   if (d.empty()) return tr("Held");
-  return tr("Held at %1").arg(text_of(scene::duration_text(d.range().to - d.zero)));
+  return tr("Held at %1").arg(text_of(scene::short_time_text(d.range().to, session_.times())));
 }
 
 void Window::show_live() {
@@ -369,8 +372,8 @@ std::string Window::link() const {
   const scene::Subject& s = session_.subject();
   command::PictureOptions to = place_;
   if (s.time) {
-    to.from = command::seconds_text(s.time->from - zero());
-    to.to = command::seconds_text(s.time->to - zero());
+    to.from = command::seconds_text(s.time->from - session_.times().zero);
+    to.to = command::seconds_text(s.time->to - session_.times().zero);
   }
   to.node = s.node;
   to.p = s.p ? QString::number(*s.p, 'g', QLocale::FloatingPointShortest).toStdString() : "";

@@ -82,12 +82,12 @@ class Window : public QMainWindow {
   void scroll_rows(double share);
   void taller_rows(double factor);
   void step_threshold(int by);
+  void tell_by_clock(bool by_clock);
   void search_next();
   void find_anything();
   void to_the_page();
   void show_status();
   void show_alerts();
-  TimeNs zero() const;
   void show_live();
   void show_levels();
   void show_theme();
@@ -120,7 +120,8 @@ class Window : public QMainWindow {
   QAction* level_shown_;
   ElidedLabel *status_, *notes_;
   QAction* link_;
-  QAction *back_, *forward_, *whole_, *live_, *dark_, *hues_, *calls_, *messages_, *notify_, *anything_;
+  QAction *back_, *forward_, *whole_, *live_, *dark_, *hues_, *calls_, *messages_, *clock_, *notify_,
+      *anything_;
   QMenu* look_;
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;

@@ -157,6 +157,9 @@ void Window::make_look_menu() {
                      [this] { session_.set_messages(messages_->isChecked()); });
   messages_->setCheckable(true);
   messages_->setChecked(session_.shows_messages());
+  clock_ = action(look_, tr("Times by the &wall clock"), {QKeySequence("W")},
+                  [this] { tell_by_clock(clock_->isChecked()); });
+  clock_->setCheckable(true);
   dark_ = action(look_, tr("Da&rk"), {QKeySequence("D")}, [this] {
     session_.set_theme(dark_->isChecked() ? scene::Theme::kDark : scene::Theme::kLight);
   });
@@ -174,6 +177,16 @@ void Window::step_threshold(int by) {
   keep_number("threshold", session_.threshold());
   statusBar()->showMessage(tr("parts smaller than %1 pixels are drawn together").arg(session_.threshold()),
                            kThresholdNotice);
+}
+
+// Of a run that has no clock the choice stays as it was, for the next one.
+void Window::tell_by_clock(bool by_clock) {
+  if (by_clock && !session_.times().utc_offset_s) {
+    clock_->setChecked(false);
+    return statusBar()->showMessage(text_of(scene::no_clock_text()), kTimeNotice);
+  }
+  session_.set_by_clock(by_clock);
+  keep_switch(kClockSwitch, by_clock);
 }
 
 void Window::make_states_menu() {

@@ -16,6 +16,10 @@ bool is_wall_clock(TimeNs begin) {
   return begin.value >= kYear2000;
 }
 
+std::string no_clock_text() {
+  return "the times of this run are not those of the wall clock: its trace counts from a zero of its own";
+}
+
 std::string time_text(TimeNs time, const Times& times) {
   if (!times.clock()) return exact_text(DurationNs(minus(time.value, times.zero.value)));
   const internal::LocalTime t = internal::local_time(time, *times.utc_offset_s);

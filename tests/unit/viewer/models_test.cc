@@ -24,7 +24,7 @@ TEST(AlertModel, IsAModelThatQtBelieves) {
   AlertModel model;
   const QAbstractItemModelTester tester(&model, FailureMode::Fatal);
   for (const int n : {0, 3, 1, 7, 0}) {
-    model.set(alerts_of(report(n)), TimeNs());
+    model.set(alerts_of(report(n)), scene::Times());
     EXPECT_EQ(model.rowCount(), n);
     EXPECT_EQ(model.firing(), (n + 1) / 2);
   }
@@ -32,7 +32,7 @@ TEST(AlertModel, IsAModelThatQtBelieves) {
 
 TEST(AlertModel, SaysWhatAnAlertSays) {
   AlertModel model;
-  model.set(alerts_of(report(2)), TimeNs());
+  model.set(alerts_of(report(2)), scene::Times());
   ASSERT_EQ(model.rowCount(), 2);
   // The newest first.
   EXPECT_EQ(model.index(0, AlertModel::kState).data().toString(), "resolved");
@@ -55,7 +55,7 @@ TEST(AlertModel, TellsWhatItClaimsInTheToolTip) {
   c->set_probability(0.97);
   a->add_likely_cause("/a/r1");
   AlertModel model;
-  model.set(alerts_of(r), TimeNs());
+  model.set(alerts_of(r), scene::Times());
   EXPECT_EQ(model.index(0, AlertModel::kSentence).data(Qt::ToolTipRole).toString(),
             "rank1 is slow\ncost: 2.5 s that the job is late\ncause: r1 on a (0.97)\n"
             "false alarms with as much evidence: 0.031 a day\nr-1");
@@ -73,7 +73,7 @@ TEST(AlertModel, SeveralWhoAreBlamedAreWhereTheNodeIs) {
   a->set_kind(wire::Alert::LOSS);
   a->set_node("/b");
   AlertModel model;
-  model.set(alerts_of(r), TimeNs());
+  model.set(alerts_of(r), scene::Times());
   ASSERT_EQ(model.rowCount(), 2);
   for (int row = 0; row < 2; ++row) EXPECT_EQ(model.node_of(row), model.at(row).id == "1" ? "/a" : "/b");
 }
@@ -95,9 +95,9 @@ TEST(AlertModel, KeepsWhoWasChosenWhateverComes) {
         model.rowCount() > 0 ? static_cast<int>(rng() % static_cast<unsigned>(model.rowCount())) : -1;
     const QPersistentModelIndex chosen(model.index(at, 0));
     const std::string id = at >= 0 ? model.at(at).id : "";
-    model.set(alerts_of(some), TimeNs());
+    model.set(alerts_of(some), scene::Times());
     AlertModel fresh;
-    fresh.set(alerts_of(some), TimeNs());
+    fresh.set(alerts_of(some), scene::Times());
     ASSERT_EQ(ids(model), ids(fresh));
     const auto now = ids(model);
     if (std::find(now.begin(), now.end(), id) != now.end()) {

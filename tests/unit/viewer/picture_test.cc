@@ -507,6 +507,7 @@ TEST(PictureOptions, AreHandedOn) {
   all.slices = 100;
   all.threshold = 12;
   all.dark = true;
+  all.clock = true;
   all.colours = "tol";
   for (const command::PictureOptions& told : {all, command::PictureOptions()}) {
     CLI::App app;

@@ -106,6 +106,58 @@ TEST_F(Render, InAnotherPalette) {
   EXPECT_THAT(said.words, HasSubstr("okabe-ito"));
 }
 
+// A trace of Paje counts from a zero of its own.
+constexpr const char* kPaje = R"(%EventDef PajeDefineContainerType 0
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeDefineStateType 1
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeCreateContainer 2
+% Time date
+% Alias string
+% Type string
+% Container string
+% Name string
+%EndEventDef
+%EventDef PajeSetState 3
+% Time date
+% Type string
+% Container string
+% Value string
+%EndEventDef
+%EventDef PajeDestroyContainer 4
+% Time date
+% Type string
+% Name string
+%EndEventDef
+0 P 0 P
+1 S P S
+2 0 a P 0 a
+3 0 S a Compute
+4 2 P a
+)";
+
+TEST_F(Render, ByTheWallClockWhereThereIsOne) {
+  using testing::ContainsRegex;
+  EXPECT_THAT(svg_of({}), AllOf(HasSubstr(">30 s<"), Not(ContainsRegex(">[0-9]+:[0-9]+:[0-9]+<"))));
+  EXPECT_THAT(svg_of({"--clock"}), AllOf(Not(HasSubstr(">30 s<")), ContainsRegex(">[0-9]+:[0-9]+:[0-9]+<")));
+  const QString trace = folder_.filePath("a.trace"), archive = folder_.filePath("a.margay");
+  QFile paje(trace);
+  ASSERT_TRUE(paje.open(QIODevice::WriteOnly));
+  paje.write(kPaje);
+  paje.close();
+  ASSERT_EQ(run("margay", {"import", trace, "--archive", archive}).code, 0);
+  EXPECT_EQ(render(archive).code, 0);
+  const Said said = render(archive, {"--clock"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_THAT(said.words, HasSubstr("--clock: the times of this run are not those of the wall clock"));
+}
+
 TEST_F(Render, IsTheSameAsTheViewers) {
   ASSERT_EQ(render("example").code, 0);
   const QString other = folder_.filePath("b.png");

@@ -117,7 +117,7 @@ TEST(Keys, AFieldAndAListKeepTheirs) {
   QTest::keyClicks(p, "0.25");
   QTest::keyClick(p, Qt::Key_Return);
   EXPECT_EQ(s.session.subject().p, 0.25);
-  s.window.alerts().set(alerts_of(report(3)), TimeNs());
+  s.window.alerts().set(alerts_of(report(3)), scene::Times());
   QTableView& alerts = s.window.alert_list();
   alerts.setFocus();
   alerts.setCurrentIndex(alerts.model()->index(0, 0));

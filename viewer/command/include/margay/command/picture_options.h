@@ -27,6 +27,7 @@ struct PictureOptions {
   std::uint32_t slices = 0;         // 0 to 256; 0: as many as are useful
   std::uint32_t threshold = 0;      // pixels, 1 to 64: smaller parts are drawn together; 0: not said
   bool dark = false;
+  bool clock = false;   // times of day; else since the begin, in the window as was chosen there last
   std::string colours;  // "okabe-ito" or "tol"; "": the window's choice, of a file okabe-ito
   bool operator==(const PictureOptions&) const = default;
 };

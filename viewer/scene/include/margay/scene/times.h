@@ -32,6 +32,8 @@ struct Times {
 
 // Whether a run that begins then has the wall clock's times. See above.
 bool is_wall_clock(TimeNs begin);
+// A sentence, for who asked for the clock of a run that has none.
+std::string no_clock_text();
 
 // Exactly: "12.5 s", "12:38:05.25", "2026-11-20 12:38:05".
 std::string time_text(TimeNs time, const Times& times);
