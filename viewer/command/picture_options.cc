@@ -34,9 +34,9 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--slices", o.slices,
-                 "number of slices of the range, at most 256 (default: 0, as many as fit)")
+                 "number of slices of the range, at most 1000 (default: 0, as many as fit)")
       ->type_name("NUMBER")
-      ->check(CLI::Range(0, 256));
+      ->check(CLI::Range(0, 1000));
   app.add_option("--p", o.p, "gain/loss ratio, 0 (all details) to 1 (one part)")->type_name("P");
   app.add_option("--policy", o.policy, "how p is chosen: noise or jump (margay partition --help)")
       ->type_name("POLICY")

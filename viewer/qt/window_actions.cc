@@ -232,7 +232,9 @@ void Window::make_tool_bar() {
   slices_->setRange(0, static_cast<int>(scene::kMostAskedSlices));
   slices_->setSpecialValueText(tr("auto"));
   slices_->setKeyboardTracking(false);
-  slices_->setToolTip(tr("number of slices of the time range"));
+  slices_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+  slices_->setToolTip(tr("number of slices of the time range, at most %1; auto: as the daemon thinks best")
+                          .arg(scene::kMostAskedSlices));
   slices_->setAccessibleName(tr("number of slices"));
   connect(slices_, &QSpinBox::valueChanged, this,
           [this](int n) { session_.set_slices(static_cast<std::uint32_t>(n)); });

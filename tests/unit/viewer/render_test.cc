@@ -106,6 +106,19 @@ TEST_F(Render, InAnotherPalette) {
   EXPECT_THAT(said.words, HasSubstr("okabe-ito"));
 }
 
+TEST_F(Render, InAsManySlicesAsWereAskedFor) {
+  const auto rows = table_of({"--slices", "1000", "--node", "/node1"});
+  ASSERT_GT(rows.size(), 1u);
+  const auto column = rows[0].indexOf("last slice");
+  ASSERT_GE(column, 0);
+  int last = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) last = std::max(last, rows[i][column].toInt());
+  EXPECT_EQ(last, 999);
+  const Said said = render("example", {"--slices", "1001"});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.words, HasSubstr("1001"));
+}
+
 // A trace of Paje counts from a zero of its own.
 constexpr const char* kPaje = R"(%EventDef PajeDefineContainerType 0
 % Alias string

@@ -329,6 +329,28 @@ TEST(Window, LongSentencesDoNotWidenIt) {
 }
 
 // Rows of a thousand resources that share pixels: the more is drawn together, the fewer rectangles.
+// However one goes on from there.
+TEST(Slices, AreAsManyAsWereAskedForUntilSomebodyAsksForOthers) {
+  Shown s;
+  auto* slices = s.window.findChild<QSpinBox*>();
+  ASSERT_NE(slices, nullptr);
+  EXPECT_EQ(slices->text(), "auto");
+  slices->setFocus();
+  slices->selectAll();
+  QTest::keyClicks(slices, "1000");
+  QTest::keyClick(slices, Qt::Key_Return);
+  EXPECT_EQ(s.session.subject().slices, 1000u);
+  EXPECT_EQ(scene::question_of(s.session.asked_for(), 1, false).slices(), 1000u);
+  s.drag(0.25, 0.75);
+  s.session.into(s.session.data().nodes[0].end > 1 ? 1 : 0);
+  s.session.set_states({"MPI_Wait"});
+  s.session.follow();
+  EXPECT_EQ(s.session.subject().slices, 1000u);
+  EXPECT_EQ(slices->value(), 1000);
+  slices->setValue(0);
+  EXPECT_EQ(s.session.subject().slices, 0u);
+}
+
 TEST(Threshold, IsSteppedAndKept) {
   const auto rectangles = [](Shown& s) {
     s.overview().grab();

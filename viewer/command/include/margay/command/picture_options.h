@@ -24,7 +24,7 @@ struct PictureOptions {
   std::string measure;              // as margay partition --operator says it; "": duration
   std::vector<std::string> states;  // none: all
   std::string picture;              // of picture_names(); "": the window's choice, of a file an overview
-  std::uint32_t slices = 0;         // 0 to 256; 0: as many as are useful
+  std::uint32_t slices = 0;         // 0 to 1000; 0: as many as are useful
   std::uint32_t threshold = 0;      // pixels, 1 to 64: smaller parts are drawn together; 0: not said
   bool dark = false;
   bool clock = false;   // times of day; else since the begin, in the window as was chosen there last

@@ -15,7 +15,7 @@
 
 namespace margay::scene {
 
-inline constexpr std::uint32_t kMostAskedSlices = 256;  // wire::ViewQuestion.slices
+inline constexpr std::uint32_t kMostAskedSlices = 1000;  // wire::ViewQuestion.slices
 
 struct Subject {
   std::optional<TimeRange> time;    // none: the newest slices, following the run
