@@ -20,6 +20,8 @@ class BesideQuestion {
   void ask(wire::ViewQuestion question, std::uint64_t token);
   // There is one that is to be sent.
   bool waits() const { return question_ && sent_ == 0; }
+  // It was sent, and neither answered nor lost.
+  bool under_way() const { return question_ && sent_ != 0; }
   // The question as it goes out. REQUIRES: waits().
   wire::ViewQuestion send_as(std::uint64_t token);
   // What was sent may have been: it waits again.

@@ -57,8 +57,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::not_listed, this, &Session::not_listed);
   connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
     if (beside_.is(token)) return refuse_beside(why);
-    if (token == whole_token_) return whole_run_refused();
-    lost_whole_run(token);
+    if (whole_run_.refused(token)) return ask_if_due();
     if (token == curve_token_) {
       curve_token_ = 0;
       return curve_rest_.start(kCurveAgain), ask_beside_if_free();
@@ -82,7 +81,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     there_ = there;
     trouble_ = why;
     // What it says of the same stretch may be more than the one before knew.
-    if (back) curve_token_ = 0, beside_.lost(), temporal_of_.reset(), forget_whole_run(), ask();
+    if (back) curve_token_ = 0, beside_.lost(), temporal_of_.reset(), whole_run_.ask_anew(), ask();
     emit status_changed();
   });
   connect(this, &Session::status_changed, this, &Session::ask_beside_if_free);
@@ -134,16 +133,18 @@ std::uint64_t Session::ask_beside(wire::ViewQuestion question) {
 }
 
 void Session::ask_beside_if_free() {
-  if (link_ != nullptr && beside_.waits() && !waiting_ && curve_token_ == 0)
+  if (link_ != nullptr && beside_.waits() && !waiting_ && curve_token_ == 0 && !whole_run_.under_way())
     link_->ask(beside_.send_as(link_->next_token()));
 }
 
 void Session::take_beside(const ViewPtr& data) {
   if (const auto token = beside_.done()) emit beside(*token, data);
+  ask_if_due();
 }
 
 void Session::refuse_beside(const QString& why) {
   if (const auto token = beside_.done()) emit not_beside(*token, why);
+  ask_if_due();
 }
 
 // Of a picture that stays, where it was left out while the run went on.
@@ -160,7 +161,7 @@ void Session::ask_for_curve() {
 
 // The archive's newest slices: so near to those of the report that nobody sees it in a curve.
 void Session::ask_for_live_curve() {
-  if (link_ == nullptr || curve_token_ != 0 || whole_token_ != 0 || curve_rest_.isActive()) return;
+  if (link_ == nullptr || curve_token_ != 0 || whole_run_.under_way() || curve_rest_.isActive()) return;
   scene::Subject s = history_.now();
   s.slices = static_cast<std::uint32_t>(data_->slices());
   s.p = data_->p;
@@ -196,7 +197,8 @@ bool Session::show_report() {
 // Not while an answer is waited for: a daemon that takes longer than the pace would never be heard out.
 void Session::ask_if_due() {
   ask_for_whole_run();
-  if (due_ && !waiting_ && whole_token_ == 0 && !pace_.isActive()) ask();
+  if (due_ && !waiting_ && !whole_run_.under_way() && !pace_.isActive()) ask();
+  ask_beside_if_free();
 }
 
 scene::Subject Session::of_the_picture() const {
@@ -209,7 +211,7 @@ scene::Subject Session::of_the_picture() const {
 
 scene::Subject Session::with_calls(scene::Subject s) const {
   const bool part = s.time && bounds() && *s.time != *bounds();
-  s.visits = calls_ == Calls::kAlways || (calls_ == Calls::kCloser && part) ? kMostCalls : 0;
+  s.visits = look_.calls == Calls::kAlways || (look_.calls == Calls::kCloser && part) ? kMostCalls : 0;
   // Slices of the run would widen what is hardly longer than they are.
   if (s.visits > 0 && s.slices == 0 && s.time && report_ &&
       s.time->to - s.time->from < DurationNs(report_->slice_ns()) * kShortSlices)
@@ -219,15 +221,15 @@ scene::Subject Session::with_calls(scene::Subject s) const {
 
 // That is zoomed into: calls are shorter than slices.
 DurationNs Session::shortest() const {
-  return report_ && calls_ == Calls::kNever ? DurationNs(report_->slice_ns()) : DurationNs(1000);
+  return report_ && look_.calls == Calls::kNever ? DurationNs(report_->slice_ns()) : DurationNs(1000);
 }
 
 void Session::set_calls(Calls calls) {
-  if (std::exchange(calls_, calls) != calls && !data_->empty()) ask();
+  if (std::exchange(look_.calls, calls) != calls && !data_->empty()) ask();
 }
 
 void Session::set_messages(bool shown) {
-  if (std::exchange(messages_, shown) != shown) emit view_changed();
+  if (std::exchange(look_.messages, shown) != shown) emit view_changed();
 }
 
 scene::Subject Session::asked_for() const {
@@ -286,8 +288,10 @@ void Session::rest_from_curves() {
 
 void Session::answered(const ViewPtr& data) {
   if (beside_.is(data->token)) return take_beside(data);
-  if (data->token == whole_token_) return take_whole_run(data);
-  lost_whole_run(data->token);
+  if (whole_run_.answered(data->token)) {
+    if (data->temporal && !data->empty()) show_whole_run(data);
+    return ask_if_due();
+  }
   if (data->token == curve_token_) return take_curve(*data);
   if (data->token == temporal_token_ && data->temporal) {
     temporal_ = data;
@@ -351,6 +355,24 @@ void Session::reported() {
   if (ReportPtr report = link_->take_report()) take(std::move(report));
 }
 
+void Session::look_at_whole_run(bool seen) {
+  if (whole_run_.look(seen)) ask_if_due();
+}
+
+// When no other answer is waited for: a link has one question under way.
+void Session::ask_for_whole_run() {
+  const auto all = bounds();
+  if (link_ == nullptr || !all || waiting_ || curve_token_ != 0 || beside_.under_way()) return;
+  if (whole_run_.due(*all, DurationNs(report_->slice_ns()), report_->final()))
+    link_->ask(whole_run_.ask(*all, link_->next_token()));
+}
+
+void Session::show_whole_run(ViewPtr data) {
+  whole_run_.show(std::move(data));
+  if (learn(whole_run_.picture()->states)) emit view_changed();
+  emit whole_run_changed();
+}
+
 void Session::take_sums(const EventSumsPtr& sums) {
   sums_[sums->messages ? 1 : 0] = sums;
   emit summed(sums);
@@ -363,7 +385,9 @@ void Session::take(ReportPtr report) {
   alerts_ = terminal::read_alerts(*report_, kMostAlerts);
   if (another) {
     states_.clear();
-    forget_whole_run();
+    whole_run_.ask_anew();
+    whole_run_.show(nullptr);
+    emit whole_run_changed();
     held_ = false;
     reset();
     emit said(tr("this is another run now: %1").arg(QString::fromStdString(report_->run())));
@@ -584,7 +608,7 @@ void Session::select(std::optional<Selection> selection) {
 void Session::set_threshold(double pixels) {
   pixels =
       pixels >= scene::kLeastThreshold ? std::min(pixels, scene::kMostThreshold) : scene::kLeastThreshold;
-  if (std::exchange(threshold_, pixels) != pixels) emit view_changed();
+  if (std::exchange(look_.threshold, pixels) != pixels) emit view_changed();
 }
 void Session::set_scroll(scene::Scroll scroll) {
   scroll_ = scene::within(rows_, scroll);

@@ -30,6 +30,7 @@
 #include "margay/scene/rows.h"
 #include "margay/scene/times.h"
 #include "margay/scene/view_data.h"
+#include "margay/scene/whole_run.h"
 #include "settings.h"
 
 namespace margay::viewer {
@@ -63,10 +64,10 @@ class Session : public QObject {
   // When pictures are to have single calls: never, of a stretch that is no more than a part of the run, or of
   // any stretch of time.
   enum class Calls { kNever, kCloser, kAlways };
-  Calls calls() const { return calls_; }
+  Calls calls() const { return look_.calls; }
   void set_calls(Calls calls);
   // With single calls, the messages between them.
-  bool shows_messages() const { return messages_; }
+  bool shows_messages() const { return look_.messages; }
   void set_messages(bool shown);
   // Of the newest report, 256 at most, newest first; and until when they are known.
   const std::vector<terminal::AlertView>& alerts() const { return alerts_; }
@@ -79,12 +80,12 @@ class Session : public QObject {
   std::optional<scene::TimeRange> bounds() const;
   // The whole run, of all resources and states, in cuts of time: as it was asked for last, so it may lack the
   // newest twentieth. Null: nobody has looked at it, or there is none yet.
-  const ViewPtr& whole_run() const { return whole_run_; }
+  const ViewPtr& whole_run() const { return whole_run_.picture(); }
   // Somebody looks at it, or no longer does. It is asked for when no other answer is waited for
   // (scene::is_whole_run_due()); then the next question waits for its answer.
   void look_at_whole_run(bool seen);
   // Of the question for it that is under way; 0: there is none.
-  std::uint64_t whole_run_token() const { return whole_token_; }
+  std::uint64_t whole_run_token() const { return whole_run_.token(); }
   // How times are written and typed: since the picture's zero, or by the wall clock in the time zone here,
   // where somebody chose that and the run's times are those of the clock.
   scene::Times times() const;
@@ -173,7 +174,7 @@ class Session : public QObject {
   void set_colour(const std::string& state, std::optional<scene::Rgb> colour);
   // Parts lower or narrower than so many pixels are drawn together; what is out of bounds reads as the
   // nearest within them. Not kept: that is the window's business.
-  double threshold() const { return threshold_; }
+  double threshold() const { return look_.threshold; }
   void set_threshold(double pixels);
   // Scrolled and zoomed in space, units of the rows.
   const scene::Scroll& scroll() const { return scroll_; }
@@ -209,11 +210,6 @@ class Session : public QObject {
   void ask_for_curve();
   void ask_for_live_curve();
   void ask_for_whole_run();
-  void take_whole_run(const ViewPtr& data);
-  void whole_run_refused();
-  void forget_whole_run();
-  // An answer to a later question than that for the whole run: then that was never sent.
-  void lost_whole_run(std::uint64_t token);
   bool show_report();
   void take_curve(const scene::ViewData& of);
   void rest_from_curves();
@@ -235,7 +231,8 @@ class Session : public QObject {
   Link* link_;
   scene::Palette palette_;
   scene::History history_;
-  ViewPtr data_, temporal_, whole_run_;
+  ViewPtr data_, temporal_;
+  scene::WholeRun whole_run_;
   EventSumsPtr sums_[2];
   ReportPtr pictured_;  // data_ and temporal_ are this one's; null: they were asked for
   scene::Folding folding_;
@@ -250,17 +247,15 @@ class Session : public QObject {
   std::uint64_t tokens_ = 0;       // without a link
   std::uint64_t curve_token_ = 0;  // of the curve alone, for a picture of a report; 0: not asked for
   BesideQuestion beside_;
-  std::uint64_t whole_token_ = 0;  // of the whole run; 0: not asked for
-  std::optional<scene::TimeRange> whole_asked_;
-  int whole_refused_ = 0;
-  bool whole_seen_ = false;
   std::int64_t asked_slice_ = -1;
   std::optional<scene::Subject> temporal_asked_, temporal_of_;  // temporal() is of
   bool drifting_ = false;  // the newest step of the history was a zoom or a pan
   int asked_again_ = 0;
-  Calls calls_ = Calls::kNever;
-  bool messages_ = true, by_clock_ = false;
-  double threshold_ = scene::kUsualThreshold;
+  struct Look {
+    Calls calls = Calls::kNever;
+    bool messages = true, by_clock = false;
+    double threshold = scene::kUsualThreshold;
+  } look_;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;
   ColourFile colours_;

@@ -22,13 +22,13 @@ scene::Times Session::times() const {
   scene::Times out;
   out.zero = !data_->empty() ? data_->zero : all ? all->from : TimeNs();
   if (scene::is_wall_clock(out.zero)) out.utc_offset_s = utc_offset_at(out.zero);
-  out.by_clock = by_clock_;
+  out.by_clock = look_.by_clock;
   out.dated = all && all->to - all->from > kOneDay;
   return out;
 }
 
 void Session::set_by_clock(bool by_clock) {
-  if (std::exchange(by_clock_, by_clock) == by_clock) return;
+  if (std::exchange(look_.by_clock, by_clock) == by_clock) return;
   emit view_changed();
   emit status_changed();
 }

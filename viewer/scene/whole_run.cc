@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kGrowth = 20;       // one part of so many
 constexpr std::int64_t kLeastGrowth = 10;  // slices
+constexpr int kMostRefused = 3;            // in a row, of the same stretch
 
 std::int64_t length_of(TimeRange r) {
   return internal::minus(r.to.value, r.from.value);
@@ -46,6 +47,46 @@ bool is_whole_run_due(const std::optional<TimeRange>& asked, TimeRange run, Dura
   const std::int64_t more = internal::minus(run.to.value, asked->to.value);
   if (ended) return more > 0;
   return more >= length_of(*asked) / kGrowth && more / kLeastGrowth >= slice.value && more > 0;
+}
+
+bool WholeRun::look(bool seen) {
+  return !std::exchange(seen_, seen) && seen;
+}
+
+bool WholeRun::due(TimeRange run, DurationNs slice, bool ended) const {
+  return seen_ && !under_way() && is_whole_run_due(asked_, run, slice, ended);
+}
+
+wire::ViewQuestion WholeRun::ask(TimeRange run, std::uint64_t token) {
+  if (asked_) refused_ = 0;  // there is more of it than what was refused
+  asked_ = run;
+  token_ = token;
+  return whole_run_question(run, token);
+}
+
+bool WholeRun::is_mine(std::uint64_t token) {
+  if (!under_way() || token < token_) return false;
+  const bool mine = std::exchange(token_, 0) == token;
+  if (!mine) asked_.reset();
+  return mine;
+}
+
+bool WholeRun::answered(std::uint64_t token) {
+  if (!is_mine(token)) return false;
+  refused_ = 0;
+  return true;
+}
+
+bool WholeRun::refused(std::uint64_t token) {
+  if (!is_mine(token)) return false;
+  // The daemon may have had too much to do.
+  if (++refused_ < kMostRefused) asked_.reset();
+  return true;
+}
+
+void WholeRun::ask_anew() {
+  token_ = 0;
+  asked_.reset();
 }
 
 Frame frame_of(const Strip& strip, TimeRange seen) {
