@@ -22,7 +22,7 @@ using Q = wire::EventsQuestion;
 
 EventSubject subject() {
   EventSubject s;
-  s.time = {TimeNs(kBegin), TimeNs(2 * kBegin)};
+  s.time = {TimeNs(kFirstBegin), TimeNs(2 * kFirstBegin)};
   return s;
 }
 
@@ -50,7 +50,7 @@ TEST(EventPages, AskForWhatIsInSightThenForHowManyThereAre) {
   EXPECT_EQ(first->kind(), Q::BY_TIME);
   EXPECT_EQ(first->most(), EventPages::kPageRows);
   EXPECT_FALSE(first->has_after());
-  EXPECT_EQ(first->from_ns(), kBegin);
+  EXPECT_EQ(first->from_ns(), kFirstBegin);
   EXPECT_FALSE(pages.next(8)) << "one at a time";
   const Daemon daemon{10'000};
   EXPECT_TRUE(pages.take(checked(daemon.answer_to(*first))));
@@ -217,10 +217,10 @@ TEST(EventPages, ATimeIsFoundInTheList) {
   const Daemon daemon{10'000};
   pages.see(0, 2000);
   answered(pages, daemon);
-  EXPECT_EQ(pages.row_at(TimeNs(kBegin)), 0u);
+  EXPECT_EQ(pages.row_at(TimeNs(kFirstBegin)), 0u);
   EXPECT_EQ(pages.row_at(TimeNs(daemon.begin_of(1234))), 1234u);
   EXPECT_EQ(pages.row_at(TimeNs(daemon.begin_of(1234) - 1)), 1234u);
-  EXPECT_EQ(pages.row_at(TimeNs(2 * kBegin)), pages.rows());
+  EXPECT_EQ(pages.row_at(TimeNs(2 * kFirstBegin)), pages.rows());
 }
 
 // ---- what is typed
@@ -262,18 +262,18 @@ TEST(EventFilters, OfBytesAndPartnersAreNumbers) {
 
 TEST(EventRows, SayWhatTheyAre) {
   wire::EventsAnswer a = answer();
-  add_row(a, kBegin + 12'000'000'345, 1'500'000);
+  add_row(a, kFirstBegin + 12'000'000'345, 1'500'000);
   a.set_bytes(0, 4096);
   a.set_peer(0, 3);
   a.set_tag(0, 7);
   a.set_depth(0, 1);
-  add_row(a, kBegin, 2'000'000);
+  add_row(a, kFirstBegin, 2'000'000);
   a.set_calls(1, 1200);
   a.set_longest_ns(1, 5000);
   a.set_flags(1, 3);
   a.add_names()->set_name("temperature");
   a.mutable_names(1)->set_family(wire::FAMILY_VARIABLE);
-  add_row(a, kBegin, 0);
+  add_row(a, kFirstBegin, 0);
   a.set_name(2, 1);
   a.set_kind(2, 2);
   a.set_bytes(2, std::bit_cast<std::uint64_t>(36.5));
@@ -299,7 +299,7 @@ TEST(EventRows, SayWhatTheyAre) {
 
 std::string refusal(const std::function<void(wire::EventsAnswer&)>& spoil) {
   wire::EventsAnswer a = answer();
-  add_row(a, kBegin + 5, 7);
+  add_row(a, kFirstBegin + 5, 7);
   spoil(a);
   const auto page = event_page_untrusted(a);
   return page ? "" : page.error().message;
@@ -319,13 +319,13 @@ TEST(EventRows, OfHostileAnswersAreRefusedWithASentence) {
   EXPECT_THAT(refusal([](A& a) { a.set_begin_ns(0, kMax); }), HasSubstr("beyond all times"));
   EXPECT_THAT(refusal([](A& a) { a.set_length_ns(0, std::numeric_limits<std::uint64_t>::max()); }),
               HasSubstr("beyond all times"));
-  EXPECT_THAT(refusal([](A& a) { a.mutable_question()->set_to_ns(kBegin); }),
+  EXPECT_THAT(refusal([](A& a) { a.mutable_question()->set_to_ns(kFirstBegin); }),
               HasSubstr("time range is none"));
   EXPECT_THAT(
       refusal([](A& a) { a.mutable_question()->set_from_ns(kMin), a.mutable_question()->set_to_ns(kMax); }),
       HasSubstr("time range is none"));
   EXPECT_THAT(refusal([](A& a) {
-                for (int i = 0; i < 2000; ++i) add_row(a, kBegin, 1);
+                for (int i = 0; i < 2000; ++i) add_row(a, kFirstBegin, 1);
               }),
               HasSubstr("more rows than a page may have"));
   EXPECT_THAT(refusal([](A& a) {
@@ -348,7 +348,7 @@ TEST(EventRows, AndListsOfAnyAnswerCanBeShown) {
       wire::EventsAnswer a = answer();
       a.set_token(token);
       const auto any = [&] { return random() >> (random() % 64); };
-      for (std::uint64_t n = random() % 4; n > 0; --n) add_row(a, kBegin, 9);
+      for (std::uint64_t n = random() % 4; n > 0; --n) add_row(a, kFirstBegin, 9);
       for (std::uint64_t n = random() % 3; n > 0 && a.resource_size() > 0; --n) {
         const int row = static_cast<int>(random() % static_cast<std::uint64_t>(a.resource_size()));
         switch (random() % 9) {

@@ -11,7 +11,7 @@
 
 namespace margay::scene {
 
-inline constexpr std::int64_t kBegin = 1'000'000'000,
+inline constexpr std::int64_t kFirstBegin = 1'000'000'000,
                               kLength = 1'000'000;  // of a row; they follow each other
 
 inline void add_row(wire::EventsAnswer& a, std::int64_t begin, std::int64_t length) {
@@ -30,11 +30,11 @@ inline void add_row(wire::EventsAnswer& a, std::int64_t begin, std::int64_t leng
   a.add_flags(0);
 }
 
-inline wire::EventsAnswer answer(std::int64_t from = kBegin, std::int64_t to = 2 * kBegin) {
+inline wire::EventsAnswer answer(std::int64_t from = kFirstBegin, std::int64_t to = 2 * kFirstBegin) {
   wire::EventsAnswer a;
   a.mutable_question()->set_from_ns(from);
   a.mutable_question()->set_to_ns(to);
-  a.set_zero_ns(kBegin);
+  a.set_zero_ns(kFirstBegin);
   a.set_exact(true);
   a.set_read_until_ns(to);
   a.add_resources("/a/r1");
@@ -53,8 +53,8 @@ inline EventPagePtr checked(const wire::EventsAnswer& a) {
 // up to where its time was over.
 struct Daemon {
   std::uint64_t rows = 1000;
-  std::uint64_t a_time = 1'000'000;             // rows that can be read with the patience of one question
-  std::int64_t from = kBegin, to = 2 * kBegin;  // of the run
+  std::uint64_t a_time = 1'000'000;  // rows that can be read with the patience of one question
+  std::int64_t from = kFirstBegin, to = 2 * kFirstBegin;  // of the run
   std::int64_t begin_of(std::uint64_t row) const {
     return from + static_cast<std::int64_t>(static_cast<double>(row) * static_cast<double>(to - from) /
                                             static_cast<double>(rows));

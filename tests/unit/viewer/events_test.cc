@@ -117,7 +117,7 @@ TEST(Events, ModelIsOneThatQtBelieves) {
   const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
   for (const bool longest : {false, true}) {
     scene::EventSubject subject;
-    subject.time = {TimeNs(scene::kBegin), TimeNs(2 * scene::kBegin)};
+    subject.time = {TimeNs(scene::kFirstBegin), TimeNs(2 * scene::kFirstBegin)};
     subject.longest = longest;
     model.set(subject);
     const Daemon daemon{3000, 700};

@@ -1,5 +1,7 @@
-// The states that a session knows, and their colours.
+// How a run looks: the states that a session knows, their colours, how times are told.
+#include <ctime>
 #include <unordered_set>
+#include <utility>
 
 #include "session.h"
 
@@ -10,6 +12,14 @@ namespace {
 bool is_state(wire::StateFamily family) {
   return family != wire::FAMILY_REGION && family != wire::FAMILY_VARIABLE && family != wire::FAMILY_MARK &&
          family != wire::FAMILY_LINK;
+}
+
+constexpr DurationNs kOneDay = seconds(86'400);
+
+std::int64_t utc_offset_at(TimeNs wall) {
+  const auto then = static_cast<std::time_t>(wall.value / 1'000'000'000);
+  std::tm local{};
+  return localtime_r(&then, &local) != nullptr ? local.tm_gmtoff : 0;
 }
 
 }  // namespace
@@ -59,6 +69,22 @@ void Session::set_colour(const std::string& state, std::optional<scene::Rgb> col
     emit said(colours_trouble_);
   }
   emit view_changed();
+}
+
+scene::Times Session::times() const {
+  const auto all = bounds();
+  scene::Times out;
+  out.zero = !data_->empty() ? data_->zero : all ? all->from : TimeNs();
+  if (scene::is_wall_clock(out.zero)) out.utc_offset_s = utc_offset_at(out.zero);
+  out.by_clock = look_.by_clock;
+  out.dated = all && all->to - all->from > kOneDay;
+  return out;
+}
+
+void Session::set_by_clock(bool by_clock) {
+  if (std::exchange(look_.by_clock, by_clock) == by_clock) return;
+  emit view_changed();
+  emit status_changed();
 }
 
 }  // namespace margay::viewer
