@@ -168,7 +168,7 @@ void PhasesView::show_stretches() {
   QStringList words{counted(listed, tr("stretch"), tr("stretches")) +
                     (only_.isEmpty() ? QString() : tr(" of phase %1 (Escape: of all)").arg(only_))};
   if (list_.older > 0)
-    words << tr("%1 older ones are no longer told").arg(static_cast<qulonglong>(list_.older));
+    words << tr("%1 older ones are not reported any more").arg(static_cast<qulonglong>(list_.older));
   listed_->setText(words.join("  |  "));
 }
 
