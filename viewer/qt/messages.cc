@@ -23,13 +23,23 @@ MatrixView::MatrixView(const SumsSource& source, Session& session, QWidget* pare
 
 void MatrixView::set_measure(MatrixMeasure measure) {
   measure_ = measure;
+  describe();
   update();
+}
+
+// To somebody who does not see which cell is the strongest.
+void MatrixView::describe() {
+  const bool same = matrix_.size == session_.rows().rows.size();
+  const auto most = same ? strongest(matrix_, measure_) : std::nullopt;
+  setAccessibleDescription(most ? tr("most: %1").arg(cell_text(picture(), matrix_, most->first, most->second))
+                                : tr("no messages"));
 }
 
 void MatrixView::refresh() {
   matrix_ = source_.sums() == nullptr || session_.data().empty()
                 ? scene::MessageMatrix()
                 : scene::matrix_of(*source_.sums(), session_.data(), session_.rows());
+  describe();
   update();
 }
 

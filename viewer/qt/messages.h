@@ -32,6 +32,7 @@ class MatrixView : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  void describe();
   Picture picture() const { return {session_.data(), session_.rows(), session_.palette()}; }
 
   const SumsSource& source_;

@@ -197,6 +197,15 @@ void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
   p.restore();
 }
 
+std::optional<std::pair<std::uint32_t, std::uint32_t>> strongest(const scene::MessageMatrix& matrix,
+                                                                 MatrixMeasure measure) {
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> out;
+  double most = 0;
+  for (const auto& [at, cell] : matrix.cells)
+    if (value_of(cell, measure) > most) out = at, most = value_of(cell, measure);
+  return out;
+}
+
 QString most_text(const scene::MessageMatrix& matrix, MatrixMeasure measure) {
   const double most = most_of(matrix, measure);
   if (!(most > 0)) return {};

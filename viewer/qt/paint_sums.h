@@ -46,6 +46,9 @@ struct MatrixSheet {
 };
 void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
                   const scene::MessageMatrix& matrix, MatrixMeasure measure);
+// The strongest cell: the sender's row and the receiver's; nothing where all is 0.
+std::optional<std::pair<std::uint32_t, std::uint32_t>> strongest(const scene::MessageMatrix& matrix,
+                                                                 MatrixMeasure measure);
 // "most: 96 KiB", of the strongest cell; "" where there is none.
 QString most_text(const scene::MessageMatrix& matrix, MatrixMeasure measure);
 // "rank3 to rank4: 12 messages of 96 KiB, 1.5 ms each".

@@ -291,8 +291,12 @@ int Window::alert_row() const {
 
 void Window::go_to_alert(const QModelIndex& index) {
   const int row = row_of(*alert_list_, index);
-  if (row < 0) return;
-  go_to_alert(row);
+  if (row >= 0) return go_to_alert(row);
+  // The uppermost, while nobody has chosen one.
+  const QModelIndex first = alert_list_->model()->index(0, 0);
+  if (!first.isValid()) return statusBar()->showMessage(tr("there is no alert"), kNotice);
+  alert_list_->setCurrentIndex(first);
+  go_to_alert(row_of(*alert_list_, first));
 }
 
 void Window::go_to_alert(int row) {

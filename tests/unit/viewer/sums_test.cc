@@ -186,6 +186,12 @@ TEST(MessagesPage, TheMoreTheDarkerByWhatIsChosen) {
   m.page().measure().setCurrentIndex(1);
   EXPECT_GT(m.at(0, 1).lightness(), m.at(1, 2).lightness()) << "messages";
   EXPECT_EQ(most_text(m.page().matrix().matrix(), MatrixMeasure::kBytes), "most: 4.0 KiB");
+  const auto described = [&](MatrixMeasure measure) {
+    m.page().matrix().set_measure(measure);
+    return m.page().matrix().accessibleDescription().toStdString();
+  };
+  EXPECT_THAT(described(MatrixMeasure::kBytes), testing::StartsWith("most: r0 to r1: "));
+  EXPECT_THAT(described(MatrixMeasure::kMessages), testing::StartsWith("most: r1 to r2: "));
   EXPECT_EQ(most_text(m.page().matrix().matrix(), MatrixMeasure::kMeanTime), "most: 2 ms");
 }
 
