@@ -5,7 +5,9 @@
 
 Starts the program, and answers each line on stdin (words between tabs) with a line "= JSON". null: there is no such table (yet).
 
-  read NAME              description of the table; of each row its description and cells, [name, columns that it spans]; columns
+  read NAME [ROWS]       description of the table; of each row its description and cells, [name, columns that it spans]; columns;
+                         of so many rows at most
+  description NAME       of whatever is called so, a table or not
   select NAME ROW        whether the row was selected
   press NAME ROW COLUMN  whether the cell was pressed
   cell NAME ROW COLUMN   name, description, role, states; null: there is no such place
@@ -28,21 +30,23 @@ DEEPEST = 12  # a window's widgets lie no deeper
 heard = []
 
 
-def find(of, name, depth=0):
+def find(of, name, any_role=False, depth=0):
+    """The table of that name, or whatever is called so."""
     if of is None or depth > DEEPEST:
         return None
-    if of.getRole() == pyatspi.ROLE_TABLE:  # has no tables in it, but maybe many children
-        return of if of.name == name else None
-    for i in range(of.childCount):
-        if found := find(of.getChildAtIndex(i), name, depth + 1):
+    table = of.getRole() == pyatspi.ROLE_TABLE
+    if of.name == name and (table or any_role):
+        return of
+    for i in range(0 if table else of.childCount):  # a table has no tables in it, but maybe many children
+        if found := find(of.getChildAtIndex(i), name, any_role, depth + 1):
             return found
     return None
 
 
-def read(accessible):
+def read(accessible, most):
     table = accessible.queryTable()
     rows = []
-    for row in range(table.nRows):
+    for row in range(min(table.nRows, most)):
         cells, column = [], 0
         while column < table.nColumns:
             span = table.getColumnExtentAt(row, column)
@@ -89,7 +93,7 @@ def answer(process, words):
     desktop = pyatspi.Registry.getDesktop(0)
     desktop.clearCache()
     program = next((p for p in desktop if p is not None and p.get_process_id() == process.pid), None)
-    accessible = find(program, words[1])
+    accessible = find(program, words[1], words[0] == "description")
     if accessible is None:
         return None
     accessible.clearCache()
@@ -98,8 +102,10 @@ def answer(process, words):
         window.clearCache()
         focus(window.name)
         return window.getState().contains(pyatspi.STATE_ACTIVE)
+    if words[0] == "description":
+        return accessible.description
     if words[0] == "read":
-        return read(accessible)
+        return read(accessible, int(words[2]) if len(words) > 2 else sys.maxsize)
     if words[0] == "select":
         return accessible.queryTable().addRowSelection(int(words[2]))
     if words[0] == "extent":
