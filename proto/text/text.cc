@@ -158,16 +158,6 @@ std::string slice_text(std::int64_t ns) {
   return text;
 }
 
-std::string size_text(std::uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double v = static_cast<double>(bytes);
-  std::size_t u = 0;
-  while (v >= 1024 && u + 1 < std::size(kUnits)) v /= 1024, ++u;
-  char text[32];
-  std::snprintf(text, sizeof text, u == 0 ? "%.0f %s" : "%.1f %s", v, kUnits[u]);
-  return text;
-}
-
 std::string date_text(TimeNs wall) {
   const std::time_t seconds = static_cast<std::time_t>(wall.value / 1'000'000'000);
   std::tm local{};
@@ -183,16 +173,6 @@ std::string clock_text(std::int64_t unix_ns, std::int64_t utc_offset_s) {
   std::snprintf(text, sizeof text, "%02d:%02d:%02d", static_cast<int>(s / 3600),
                 static_cast<int>(s / 60 % 60), static_cast<int>(s % 60));
   return text;
-}
-
-std::string ordinal(std::uint64_t n) {
-  const char* end = "th";
-  if (n / 10 % 10 != 1) {
-    if (n % 10 == 1) end = "st";
-    if (n % 10 == 2) end = "nd";
-    if (n % 10 == 3) end = "rd";
-  }
-  return std::to_string(n) + end;
 }
 
 std::int64_t minus(std::int64_t a, std::int64_t b) {

@@ -69,6 +69,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FUZZ_CHECK(steps.steps.empty() == (steps.jump < 0), "of steps one is the jump's");
   FUZZ_CHECK(scene::time_axis(d.range(), scene::Times{d.zero}, {width}).ticks.size() <= scene::kMostTicks,
              "ticks are bounded");
+  const scene::Times clock{d.zero, 3600, true, true};
+  FUZZ_CHECK(scene::time_axis(d.range(), clock, {width}).ticks.size() <= scene::kMostTicks,
+             "ticks of the clock are bounded");
+  FUZZ_CHECK(
+      !scene::range_text(d.range(), clock).empty() && !scene::short_time_text(d.range().from, clock).empty(),
+      "times of day have words");
   const scene::Subject subject = scene::subject_of(d.question);
   FUZZ_CHECK(!scene::text_of(subject, d.zero).empty(), "what is looked at has words");
   return 0;

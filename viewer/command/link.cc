@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "margay/base/text.h"
+#include "margay/text/text.h"
 
 namespace margay::command {
 namespace {
@@ -153,14 +154,10 @@ Status follow_link(PictureOptions& o) {
 }
 
 std::string seconds_text(DurationNs duration) {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  const bool before = duration.value < 0;
-  const std::uint64_t ns =
-      before ? ~static_cast<std::uint64_t>(duration.value) + 1 : static_cast<std::uint64_t>(duration.value);
-  std::string fraction = std::to_string(kSecond + ns % kSecond).replace(0, 1, ".");
-  fraction.resize(fraction.find_last_not_of("0.") == std::string::npos ? 0
-                                                                       : fraction.find_last_not_of('0') + 1);
-  return (before ? "-" : "") + std::to_string(ns / kSecond) + fraction;
+  std::string text = text::seconds_text(duration.value);
+  text.resize(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
 }
 
 }  // namespace margay::command

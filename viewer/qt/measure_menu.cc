@@ -10,7 +10,6 @@ namespace margay::viewer {
 namespace {
 
 constexpr const char* kMeasures[] = {"", "occurrences", "bytes", "messages"};
-constexpr std::string_view kMeanOf = "mean:";
 
 }  // namespace
 
@@ -37,7 +36,7 @@ MeasureMenu::MeasureMenu(Session& session, QWidget* parent)
 
 void MeasureMenu::show_chosen() {
   const std::string& measure = session_.subject().measure;
-  variable_->setChecked(measure.starts_with(kMeanOf));
+  variable_->setChecked(measure.starts_with(scene::kMeanOf));
   for (const Choice& c : choices_)
     if (c.measure == measure) c.action->setChecked(true);
 }
@@ -56,7 +55,7 @@ void MeasureMenu::ask_for_variable() {
   dialog->setComboBoxItems(names);
   dialog->setComboBoxEditable(true);
   connect(dialog, &QInputDialog::textValueSelected, this, [this](const QString& name) {
-    if (!name.isEmpty()) session_.set_measure(std::string(kMeanOf) + name.toStdString());
+    if (!name.isEmpty()) session_.set_measure(std::string(scene::kMeanOf) + name.toStdString());
   });
   dialog->open();
 }

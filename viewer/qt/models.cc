@@ -9,6 +9,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "margay/base/text.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
 #include "patterns.h"
@@ -214,7 +215,7 @@ QVariant StatisticsModel::number(const Row& row, int column, bool exactly) const
       if (unit_.isEmpty())
         return text_of(scene::duration_text(DurationNs(static_cast<std::int64_t>(r.total * 1e9))));
       if (unit_ == "bytes" && r.total < 0x1p63)
-        return text_of(scene::size_text(static_cast<std::uint64_t>(std::llround(r.total))));
+        return text_of(size_text(static_cast<std::uint64_t>(std::llround(r.total))));
       return QString::number(r.total, 'g', 4) + " " + unit_;
     case kLeaves:
       return static_cast<qulonglong>(r.mode_leaves);

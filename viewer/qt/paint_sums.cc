@@ -34,9 +34,8 @@ double value_of(const scene::MessageMatrix::Cell& cell, MatrixMeasure measure) {
 }
 
 double most_of(const scene::MessageMatrix& matrix, MatrixMeasure measure) {
-  double most = 0;
-  for (const auto& [at, cell] : matrix.cells) most = std::max(most, value_of(cell, measure));
-  return most;
+  const auto at = strongest(matrix, measure);
+  return at ? value_of(matrix.cells.at(*at), measure) : 0;
 }
 
 QString row_name(const Picture& picture, std::uint32_t row) {

@@ -5,6 +5,7 @@
 
 #include "margay/base/text.h"
 #include "margay/scene/live_view.h"
+#include "margay/scene/statistics.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 
@@ -333,10 +334,6 @@ void Session::reported() {
   if (ReportPtr report = link_->take_report()) take(std::move(report));
 }
 
-void Session::look_at_whole_run(bool seen) {
-  if (whole_run_.look(seen)) ask_if_due();
-}
-
 void Session::take(ReportPtr report) {
   const bool another =
       report_ && (report->run() != report_->run() || report->run_begin_ns() != report_->run_begin_ns());
@@ -512,7 +509,7 @@ void Session::set_level(DurationNs level) {
 }
 void Session::set_measure(const std::string& measure) {
   scene::Subject s = history_.now();
-  const auto of_variable = [](const std::string& m) { return m.find(':') != std::string::npos; };
+  const auto of_variable = [](const std::string& m) { return m.starts_with(scene::kMeanOf); };
   if (of_variable(s.measure) || of_variable(measure)) s.states.clear();
   s.measure = measure;
   s.p.reset();

@@ -27,6 +27,10 @@ void Session::refuse_beside(const QString& why) {
   ask_if_due();
 }
 
+void Session::look_at_whole_run(bool seen) {
+  if (whole_run_.look(seen)) ask_if_due();
+}
+
 // When no other answer is waited for: a link has one question under way.
 void Session::ask_for_whole_run() {
   const auto all = bounds();

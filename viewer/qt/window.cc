@@ -18,6 +18,7 @@
 #include "margay/command/link.h"
 #include "margay/scene/statistics.h"
 #include "margay/scene/time_axis.h"
+#include "margay/text/text.h"
 #include "paint.h"
 
 namespace margay::viewer {
@@ -376,8 +377,9 @@ std::string Window::link() const {
   const scene::Subject& s = session_.subject();
   command::PictureOptions to = place_;
   if (s.time) {
-    to.from = command::seconds_text(s.time->from - session_.times().zero);
-    to.to = command::seconds_text(s.time->to - session_.times().zero);
+    const std::int64_t zero = session_.times().zero.value;
+    to.from = command::seconds_text(DurationNs(text::minus(s.time->from.value, zero)));
+    to.to = command::seconds_text(DurationNs(text::minus(s.time->to.value, zero)));
   }
   to.node = s.node;
   to.p = s.p ? QString::number(*s.p, 'g', QLocale::FloatingPointShortest).toStdString() : "";

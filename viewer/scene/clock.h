@@ -12,16 +12,10 @@ struct LocalTime {
   std::int64_t day = 0;     // since 1970-01-01
   std::int64_t of_day = 0;  // ns, [0, a day)
 };
-struct Day {
-  std::int64_t year = 1970;
-  int month = 1, day = 1;  // from 1 on
-};
 
 // What does not fit 64 bits is the nearest that does.
 LocalTime local_time(TimeNs time, std::int64_t utc_offset_s);
 TimeNs trace_time(LocalTime time, std::int64_t utc_offset_s);
-Day day_of(std::int64_t since_1970);
-std::int64_t days_of(Day day);
 std::string day_text(std::int64_t since_1970);  // "2026-11-20"
 // "12:38", "12:38:05", "12:38:05.25"; without seconds what is over is left out.
 std::string of_day_text(std::int64_t of_day, bool with_seconds);

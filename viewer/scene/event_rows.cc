@@ -9,7 +9,6 @@
 #include "durations.h"
 #include "events_answer.h"
 #include "margay/base/text.h"
-#include "margay/scene/statistics.h"
 #include "margay/scene/time_axis.h"
 
 namespace margay::scene {

@@ -25,14 +25,6 @@ bool cut_at(const ViewData& temporal, std::int64_t slice_ns, TimeNs at) {
   });
 }
 
-std::string ordinal(std::uint32_t n) {
-  const bool teen = n % 100 / 10 == 1;
-  return std::to_string(n) + (teen || n % 10 > 3 || n % 10 == 0 ? "th"
-                              : n % 10 == 1                     ? "st"
-                              : n % 10 == 2                     ? "nd"
-                                                                : "rd");
-}
-
 std::vector<PhaseStretch> joined(const google::protobuf::RepeatedPtrField<wire::PhaseSpan>& phases,
                                  const wire::Report& report, const ViewData* temporal) {
   std::vector<PhaseStretch> out;

@@ -10,8 +10,6 @@
 namespace margay::scene {
 namespace {
 
-constexpr std::string_view kMeanOf = "mean:";
-
 // How many leaves below a node have most of each state: what the parts from the root down to a leaf say,
 // added up.
 class ModeLeaves {
@@ -177,16 +175,6 @@ void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, boo
     const int names = data.states[a.state].name.compare(data.states[b.state].name);
     return names != 0 ? names < 0 : a.state < b.state;
   });
-}
-
-std::string size_text(std::uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(unit == 0 ? 0 : 1) << value << ' ' << kUnits[unit];
-  return text.str();
 }
 
 std::string measure_text(const ViewData& data) {

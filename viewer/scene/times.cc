@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "durations.h"
+#include "margay/base/calendar.h"
 #include "margay/scene/time_axis.h"
 
 namespace margay::scene {
@@ -29,7 +30,7 @@ std::string time_text(TimeNs time, const Times& times) {
 std::string short_time_text(TimeNs time, const Times& times) {
   if (!times.clock()) return duration_text(DurationNs(minus(time.value, times.zero.value)));
   const std::int64_t past = time.value % internal::kSecond;
-  return time_text(TimeNs(time.value - past - (past < 0 ? internal::kSecond : 0)), times);
+  return time_text(TimeNs(minus(time.value - past, past < 0 ? internal::kSecond : 0)), times);
 }
 
 std::string range_text(TimeRange range, const Times& times) {
@@ -63,29 +64,10 @@ TimeNs trace_time(LocalTime t, std::int64_t utc_offset_s) {
   return TimeNs(minus(plus(midnight, t.of_day), utc_offset_s * kSecond));
 }
 
-// The Gregorian calendar in years that begin in March, so that a leap day is the last of one; 400 years are
-// an era of 146,097 days.
-Day day_of(std::int64_t since_1970) {
-  const std::int64_t days = since_1970 + 719'468;
-  const std::int64_t era = floored(days, 146'097), of_era = days - era * 146'097;
-  const std::int64_t year = (of_era - of_era / 1460 + of_era / 36'524 - of_era / 146'096) / 365;
-  const std::int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
-  const std::int64_t month = (5 * of_year + 2) / 153;  // 0: March
-  return {year + era * 400 + (month >= 10 ? 1 : 0), static_cast<int>(month < 10 ? month + 3 : month - 9),
-          static_cast<int>(of_year - (153 * month + 2) / 5 + 1)};
-}
-
-std::int64_t days_of(Day day) {
-  const std::int64_t year = day.year - (day.month <= 2 ? 1 : 0);
-  const std::int64_t era = floored(year, 400), of_era = year - era * 400;
-  const std::int64_t of_year = (153 * (day.month + (day.month > 2 ? -3 : 9)) + 2) / 5 + day.day - 1;
-  return era * 146'097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719'468;
-}
-
 std::string day_text(std::int64_t since_1970) {
-  const Day day = day_of(since_1970);
+  const CalendarDay day = calendar_day(since_1970);
   char text[40];
-  std::snprintf(text, sizeof text, "%04lld-%02d-%02d", static_cast<long long>(day.year), day.month, day.day);
+  std::snprintf(text, sizeof text, "%04d-%02d-%02d", day.year, day.month, day.day);
   return text;
 }
 

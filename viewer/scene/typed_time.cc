@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "durations.h"
+#include "margay/base/calendar.h"
 #include "margay/base/text.h"
 #include "margay/scene/time_axis.h"
 #include "margay/scene/times.h"
@@ -77,10 +78,10 @@ std::optional<std::int64_t> day_before_time(std::string_view& text) {
   if (!month || !skip(text, '-')) return std::nullopt;
   const auto day = digits(text, 2, 2, 1, 31);
   if (!day || !(skip(text, ' ') || skip(text, 'T'))) return std::nullopt;
-  const std::int64_t days = internal::days_of({*year, *month, *day});
-  if (internal::day_of(days).day != *day) return std::nullopt;  // the 30th of February
+  const CalendarDay found{*year, *month, *day};
+  if (!is_calendar_day(found)) return std::nullopt;
   text = unpadded(text);
-  return days;
+  return days_since_1970(found);
 }
 
 class TimeParser {

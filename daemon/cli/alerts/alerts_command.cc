@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kNotSo = 1;
 constexpr int kUnreadable = 2;
-constexpr std::size_t kLongestCommand = 500;  // bytes
+constexpr std::size_t kLongestCommand = 8300;  // columns: a link is never cut
 
 int complain(const std::string& sentence) {
   std::fprintf(stderr, "margay: %s\n", text::printable(sentence, true, 2000).c_str());

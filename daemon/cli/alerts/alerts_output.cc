@@ -279,13 +279,15 @@ std::string picture_link(const Evidence& e, const std::string& archive) {
   constexpr DurationNs kLeastAround = seconds(1), kStep = milliseconds(100);  // easily read
   const alert::Alert& a = e.alert;
   const TimeNs until = std::max(a.end.value_or(a.updated.value_or(a.detected)), a.onset);
-  const DurationNs around = std::max(until - a.onset, kLeastAround);
+  // Of an archive that somebody may have written by hand.
+  const auto since_begin = [&](TimeNs t) { return text::minus(t.value, e.run_begin.value); };
+  const std::int64_t around = std::max(text::minus(until.value, a.onset.value), kLeastAround.value);
   command::PictureOptions picture;
   picture.what = archive;
-  const DurationNs begin = std::max(a.onset - e.run_begin - around, DurationNs(0));
-  const DurationNs end = until - e.run_begin + around;
-  picture.from = command::seconds_text(kStep * (begin.value / kStep.value));
-  picture.to = command::seconds_text(kStep * (end.value / kStep.value + 1));
+  const std::int64_t begin = std::max<std::int64_t>(text::minus(since_begin(a.onset), around), 0);
+  const std::int64_t end = text::plus(since_begin(until), around);
+  picture.from = command::seconds_text(kStep * (begin / kStep.value));
+  picture.to = command::seconds_text(DurationNs(text::times(end / kStep.value + 1, kStep.value)));
   return command::link_of(picture);
 }
 

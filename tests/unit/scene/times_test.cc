@@ -71,6 +71,15 @@ TEST(Times, DaysAreThoseOfTheCalendar) {
     }
 }
 
+TEST(Times, AtTheEndsOfTimeHaveWords) {
+  for (const std::int64_t ns : {INT64_MIN, INT64_MIN + 1, INT64_MAX})
+    for (const bool by_clock : {false, true}) {
+      const Times times{TimeNs(1), 3600, by_clock, true};
+      EXPECT_FALSE(short_time_text(TimeNs(ns), times).empty());
+      EXPECT_FALSE(range_text({TimeNs(ns), TimeNs(0)}, times).empty());
+    }
+}
+
 TEST(TypedTime, IsAStretchOrNone) {
   const auto s = [](double t) { return TimeNs(1'000'000'000'000 + std::llround(t * 1e9)); };
   const TimeRange all{s(0), s(40)}, seen{s(10), s(20)};

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -48,6 +50,28 @@ inline std::string grouped(std::uint64_t n) {
   std::string digits = std::to_string(n);
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
   return digits;
+}
+
+// "117 B", "1.5 KiB", "117.7 MiB": bytes.
+inline std::string size_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double v = static_cast<double>(bytes);
+  std::size_t u = 0;
+  while (v >= 1024 && u + 1 < std::size(kUnits)) v /= 1024, ++u;
+  char text[32];
+  std::snprintf(text, sizeof text, u == 0 ? "%.0f %s" : "%.1f %s", v, kUnits[u]);
+  return text;
+}
+
+// "1st", "2nd", "3rd", "14th".
+inline std::string ordinal(std::uint64_t n) {
+  const char* end = "th";
+  if (n / 10 % 10 != 1) {
+    if (n % 10 == 1) end = "st";
+    if (n % 10 == 2) end = "nd";
+    if (n % 10 == 3) end = "rd";
+  }
+  return std::to_string(n) + end;
 }
 
 }  // namespace margay

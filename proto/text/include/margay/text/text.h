@@ -18,6 +18,9 @@
 
 namespace margay::text {
 
+using margay::ordinal;
+using margay::size_text;
+
 inline constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
 
 // Columns that `c` takes: 1 or 2; 0 for what printable() replaces.
@@ -46,14 +49,10 @@ std::string short_duration_text(std::int64_t ns);
 std::string seconds_text(std::int64_t ns);
 // "100 ms", "1 s", "60 s": the length of a slice.
 std::string slice_text(std::int64_t ns);
-// "117 B", "1.5 KiB", "117.7 MiB": bytes.
-std::string size_text(std::uint64_t bytes);
 // "13:02:11", `utc_offset_s` seconds east of Greenwich.
 std::string clock_text(std::int64_t unix_ns, std::int64_t utc_offset_s);
 // "2026-11-20 13:02:11", in the time zone of this process.
 std::string date_text(TimeNs wall);
-// "1st", "2nd", "3rd", "14th".
-std::string ordinal(std::uint64_t n);
 // a - b, a + b, a * b; the nearest number that there is where that would overflow.
 std::int64_t minus(std::int64_t a, std::int64_t b);
 std::int64_t plus(std::int64_t a, std::int64_t b);

@@ -31,7 +31,7 @@ Result<PictureOptions> options_of_link(std::string_view link);
 // Where `options.what` is a link, the options are what it says, but for those that were given beside it.
 // Errors: as options_of_link.
 Status follow_link(PictureOptions& options);
-// "14.9", "-2": exactly, as --from takes it.
+// "14.9", "-2": exactly, with no more digits than that takes, as --from takes it.
 std::string seconds_text(DurationNs duration);
 
 }  // namespace margay::command

@@ -50,11 +50,11 @@ enum class StatisticsColumn { kName, kFamily, kShare, kTotal, kModeParts, kModeL
 // Equal rows by name.
 void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, bool descending);
 
-// "4.5 MiB", "12 B".
-std::string size_text(std::uint64_t bytes);
 // What the shares are of, for a picture's head: "operator duration (share of the time)", "operator mean:load
 // (of the variable; full: 3.5)", "operator bytes (bytes; full: 4.5 MiB a second of a resource)".
 std::string measure_text(const ViewData& data);
+// How a question's `measure` of a variable begins.
+inline constexpr std::string_view kMeanOf = "mean:";
 // What a question's `measure` is, for people: "" is "time in states", "mean:load" is "mean of load".
 std::string measure_name(std::string_view measure);
 
