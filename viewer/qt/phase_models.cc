@@ -76,8 +76,8 @@ QString stretch_name_of(const scene::ListedStretch& s) {
   return phase_name_of(s.name, s.label) + ", " + text_of(text::ordinal(s.occurrence));
 }
 
-void StretchModel::set(std::vector<StretchRow> rows, TimeNs zero) {
-  const bool moved = std::exchange(zero_, zero) != zero;
+void StretchModel::set(std::vector<StretchRow> rows, const scene::Times& times) {
+  const bool moved = std::exchange(times_, times) != times;
   set_rows(std::move(rows));
   if (moved && rowCount() > 0) emit dataChanged(index(0, kBegin), index(rowCount() - 1, kEnd));
 }
@@ -108,9 +108,9 @@ QString StretchModel::text(const StretchRow& row, int column) const {
     case kTimes:
       return tr("%1 of %2").arg(text_of(text::ordinal(s.occurrence))).arg(s.of);
     case kBegin:
-      return status_duration(s.time.from - zero_);
+      return moment(s.time.from);
     case kEnd:
-      return s.goes_on ? tr("goes on") : status_duration(s.time.to - zero_);
+      return s.goes_on ? tr("goes on") : moment(s.time.to);
     case kLasted:
       return status_duration(s.length()) + (s.goes_on ? "+" : "");
     case kAgainst:
@@ -118,6 +118,11 @@ QString StretchModel::text(const StretchRow& row, int column) const {
     default:
       return row.mostly;
   }
+}
+
+QString StretchModel::moment(TimeNs time) const {
+  return times_.clock() ? text_of(scene::short_time_text(time, times_))
+                        : status_duration(DurationNs(text::minus(time.value, times_.zero.value)));
 }
 
 QVariant StretchModel::data(const QModelIndex& index, int role) const {
@@ -140,8 +145,8 @@ QVariant StretchModel::headerData(int section, Qt::Orientation orientation, int 
   static constexpr const char* kHints[kColumns] = {
       QT_TR_NOOP("one letter for all that look alike; what the program calls it"),
       QT_TR_NOOP("the how manieth of how many times that the phase has come"),
-      QT_TR_NOOP("since the run's begin"),
-      QT_TR_NOOP("since the run's begin"),
+      QT_TR_NOOP("since the run's begin, or by the wall clock (W)"),
+      QT_TR_NOOP("since the run's begin, or by the wall clock (W)"),
       QT_TR_NOOP("+: it still goes on"),
       QT_TR_NOOP("how much longer or shorter than the phase usually lasts"),
       QT_TR_NOOP("what has most of it, where it is in the picture or was chosen; of a long phase the short "

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "margay/scene/phase_list.h"
+#include "margay/scene/times.h"
 #include "session.h"
 
 namespace margay::viewer {
@@ -95,8 +96,8 @@ class StretchModel : public RowsModel<StretchRow> {
   static constexpr int kNameRole = Qt::UserRole;  // of the phase
   using RowsModel::RowsModel;
 
-  // Times are told since `zero`.
-  void set(std::vector<StretchRow> rows, TimeNs zero);
+  void set(std::vector<StretchRow> rows, const scene::Times& times);
+  const scene::Times& times() const { return times_; }
   int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : kColumns; }
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
@@ -104,7 +105,8 @@ class StretchModel : public RowsModel<StretchRow> {
  private:
   QVariant number(const scene::ListedStretch& stretch, int column) const;
   QString text(const StretchRow& row, int column) const;
-  TimeNs zero_{};
+  QString moment(TimeNs time) const;
+  scene::Times times_;
 };
 
 class PhaseModel : public RowsModel<scene::ListedPhase> {

@@ -94,6 +94,7 @@ PhasesView::PhasesView(Session& session, QWidget* parent) : View(session, parent
     phase_model_->recolour();
     stretch_model_->recolour();
     difference_model_->recolour();
+    if (isVisible() && stretch_model_->times() != session_.times()) show_stretches();
   });
   connect(&contents_, &ContentsSource::changed, this, [this] {
     show_stretches();
@@ -163,7 +164,7 @@ void PhasesView::show_stretches() {
   std::vector<StretchRow> rows;
   rows.reserve(list_.stretches.size());
   for (const scene::ListedStretch& s : list_.stretches) rows.push_back({s, mostly(s)});
-  stretch_model_->set(std::move(rows), TimeNs(session_.report()->run_begin_ns()));
+  stretch_model_->set(std::move(rows), session_.times());
   const auto listed = static_cast<std::size_t>(stretches_->model()->rowCount());
   QStringList words{counted(listed, tr("stretch"), tr("stretches")) +
                     (only_.isEmpty() ? QString() : tr(" of phase %1 (Escape: of all)").arg(only_))};
@@ -312,8 +313,7 @@ std::string PhasesView::csv_of(const QTableView& table) const {
     };
     return scene::difference_csv(differ_, name(DifferenceModel::kFirst), name(DifferenceModel::kSecond));
   }
-  const TimeNs zero(session_.report() == nullptr ? 0 : session_.report()->run_begin_ns());
-  return scene::stretches_csv(list_, zero, only_.toStdString());
+  return scene::stretches_csv(list_, session_.times().zero, only_.toStdString());
 }
 
 // Arrows and Return are a list's own while it has the focus; Escape lists all stretches again before it does

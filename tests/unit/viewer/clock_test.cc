@@ -6,6 +6,7 @@
 #include <QStatusBar>
 #include <ctime>
 
+#include "phases.h"
 #include "settings.h"
 #include "shown.h"
 
@@ -111,6 +112,29 @@ TEST(WallClock, OfATraceThatHasNoneThereIsASentence) {
   EXPECT_EQ(s.window.time_field().text(), "0 s..4 s");
   EXPECT_TRUE(kept_switch(kClockSwitch, false)) << "for a run that has one";
   keep_switch(kClockSwitch, false);
+}
+
+TEST(WallClock, TellsWhenPhasesBegin) {
+  AtNoon s;
+  wire::Report r = AtNoon::run(4);
+  wire::PhaseSpan& phase = *r.add_phases();
+  phase.set_name("A");
+  phase.set_occurrence(1);
+  phase.set_begin_ns(noon() + kS);
+  phase.set_end_ns(noon() + 3 * kS);
+  s.take(r);
+  auto* page = s.window.views().findChild<PhasesView*>();
+  ASSERT_NE(page, nullptr);
+  s.window.views().setCurrentWidget(page);
+  QCoreApplication::processEvents();
+  const auto cell = [&](int column) {
+    return page->stretches().model()->index(0, column).data().toString().toStdString();
+  };
+  EXPECT_EQ(cell(StretchModel::kBegin), "1.0 s") << "since the begin of the picture's run";
+  s.session.set_by_clock(true);
+  EXPECT_EQ(cell(StretchModel::kBegin), "12:00:01");
+  EXPECT_EQ(cell(StretchModel::kEnd), "12:00:03");
+  EXPECT_EQ(cell(StretchModel::kLasted), "2.0 s");
 }
 
 }  // namespace clock_test
