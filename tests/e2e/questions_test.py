@@ -31,7 +31,7 @@ class Questions(E2eTest):
     def setUp(self):
         super().setUp()
         self.reader = Reader(self, EXAMPLE)
-        self.whole = self.reader.wait(lambda t: len(t["rows"]) == 18 and "36." in t["description"] and any(
+        self.reader.wait(lambda t: len(t["rows"]) == 18 and "36." in t["description"] and any(
             "alert" in name for name, _ in t["rows"][6]["cells"]), "the whole picture")
         wait_for(lambda: self.reader.ask("focus", TABLE), "the keyboard", poll=0.1)
 
@@ -43,7 +43,7 @@ class Questions(E2eTest):
         # Without a window manager nobody gives the keyboard back when a dialog closes.
         wait_for(lambda: self.reader.ask("focus", TABLE), "the keyboard", poll=0.1)
         self.xdotool("key", "ctrl+Home", "1", "Escape", "Home")
-        self.picture(lambda t: t["rows"] and span_of(t["rows"][0]["cells"][0][0])[1] == 0 and "36." in t["description"], "the whole run")
+        self.reader.wait(lambda t: t["rows"] and span_of(t["rows"][0]["cells"][0][0])[1] == 0 and "36." in t["description"], "the whole run")
         for keys in questions()[number][1]:
             if keys.startswith('"'):
                 self.xdotool("type", "--delay", "40", keys.strip('"'))
@@ -70,9 +70,6 @@ class Questions(E2eTest):
             raise AssertionError(f"{error}\n{found}\n{read_text(self.reader.errors)}") from None
         return found
 
-    def picture(self, condition, what):
-        return self.reader.wait(condition, what)
-
     def test_ten_questions(self):
         asked = questions()
         self.assertEqual(sorted(asked), list(range(1, 11)))
@@ -84,7 +81,7 @@ class Questions(E2eTest):
                 print(f"  {number}. {asked[number][0]} {answer}", file=sys.stderr)
 
     def answer_1(self, _):
-        table = self.picture(lambda t: "selected: rank6" in t["description"], "the stopped rank")
+        table = self.reader.wait(lambda t: "selected: rank6" in t["description"], "the stopped rank")
         said = next(name for name, _ in table["rows"][6]["cells"] if "stopped" in name)
         self.assertRegex(said, r"rank6, 1[45]\.\d to 1[56]\.\d s.*has been stopped for 0\.9 s")
         return said
@@ -93,7 +90,7 @@ class Questions(E2eTest):
         def waiting(table):
             return [row["description"] for row in table["rows"][:16]
                     if any(int(share) >= 95 for name, _ in row["cells"] for share in re.findall(r"MPI_Allreduce (\d+) %", name))]
-        table = self.picture(lambda t: t["rows"] and span_of(t["rows"][0]["cells"][0][0])[1] > 13 and "stopped" in str(t["rows"][6]) and
+        table = self.reader.wait(lambda t: t["rows"] and span_of(t["rows"][0]["cells"][0][0])[1] > 13 and "stopped" in str(t["rows"][6]) and
                              len(waiting(t)) == 15, "its time")
         self.assertNotIn("/node1/rank6", waiting(table))
         return "15 ranks, in MPI_Allreduce"
@@ -114,6 +111,7 @@ class Questions(E2eTest):
         rows = self.table(DURATIONS, lambda rows: len(rows) == len(totals), "what visits sum to")
         row = next(row for row in rows if "MPI_Wait" in row)
         self.assertIn(f"{int(totals['MPI_Wait']['count']):,}", row)
+        self.assertIn(f"{totals['MPI_Wait']['median_ns']} ns", row)
         return str(row)
 
     def answer_6(self, _):
@@ -138,7 +136,7 @@ class Questions(E2eTest):
         return f"{most}, {share[most]:.0f} %"
 
     def answer_8(self, _):
-        table = self.picture(lambda t: t["rows"] and 12 < span_of(t["rows"][3]["cells"][0][0])[1] < 12.8, "that time")
+        table = self.reader.wait(lambda t: t["rows"] and 12 < span_of(t["rows"][3]["cells"][0][0])[1] < 12.8, "that time")
         cells = [name for name, _ in table["rows"][3]["cells"]]
         self.assertRegex(cells[0], r"^rank3, 12\.\d.*%")
         return cells[0]
