@@ -71,6 +71,17 @@ TEST(Times, DaysAreThoseOfTheCalendar) {
     }
 }
 
+TEST(TypedTime, OfADayThatThereIsNot) {
+  const auto typed = [](const char* text) {
+    return parse_time_range(text, {}, {}, {TimeNs(0), 0}).has_value();
+  };
+  EXPECT_TRUE(typed("2026-02-28 12:39+1 s"));
+  EXPECT_FALSE(typed("2026-02-29 12:39+1 s"));
+  EXPECT_TRUE(typed("2028-02-29 12:39+1 s"));
+  EXPECT_FALSE(typed("2026-02-30 12:39+1 s"));
+  EXPECT_FALSE(typed("2026-04-31 12:39+1 s"));
+}
+
 TEST(Times, AtTheEndsOfTimeHaveWords) {
   for (const std::int64_t ns : {INT64_MIN, INT64_MIN + 1, INT64_MAX})
     for (const bool by_clock : {false, true}) {

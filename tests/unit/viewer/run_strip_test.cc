@@ -116,6 +116,24 @@ TEST(WholeRunOfASession, ThatIsRefusedIsNotAskedForWithoutEnd) {
   EXPECT_NE(a.token_of_whole(at(120)), 0u) << "there is more of it now";
 }
 
+// A daemon keeps one waiting question about stretches: one would take the other's place.
+TEST(WholeRunOfASession, AndAStretchBesideThePictureWaitForEachOther) {
+  Asked a;
+  a.take(at(100));
+  answer_curve(a);
+  a.session.look_at_whole_run(true);
+  const std::uint64_t whole_run = a.session.whole_run_token();
+  const std::uint64_t stretch = a.session.ask_beside({});
+  ASSERT_EQ(a.link.next_token(), stretch + 1) << "nothing was sent: the whole run is under way";
+  emit a.link.answered(whole(whole_run, 101));
+  std::uint64_t told = 0;
+  QObject::connect(&a.session, &Session::beside, [&](quint64 token, const ViewPtr&) { told = token; });
+  EXPECT_EQ(a.token_of_whole(at(120)), 0u) << "the stretch is under way";
+  emit a.link.answered(whole(stretch + 2, 101));
+  EXPECT_EQ(told, stretch);
+  EXPECT_NE(a.session.whole_run_token(), 0u) << "now it is its turn";
+}
+
 TEST(WholeRunOfASession, OfAnotherRunIsAnother) {
   Asked a;
   a.take(at(100));

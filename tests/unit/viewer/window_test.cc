@@ -90,6 +90,18 @@ TEST(WindowLink, IsOfWhatIsLookedAtAndOpensItAgain) {
   EXPECT_FALSE(wanted_of(options));
 }
 
+// While nobody has chosen an alert, the key leads to the uppermost, the newest.
+TEST(WindowAlerts, TheKeyGoesToTheNewestWhereNoneIsChosen) {
+  Shown s;
+  QTest::keyClick(&s.overview(), Qt::Key_G);
+  EXPECT_EQ(s.window.statusBar()->currentMessage(), "there is no alert");
+  s.take(report(3));
+  QTest::keyClick(&s.overview(), Qt::Key_G);
+  EXPECT_EQ(s.window.alert_list().currentIndex().row(), 0);
+  ASSERT_TRUE(s.session.selection());
+  EXPECT_EQ(s.session.data().boundaries[s.session.selection()->first], TimeNs(3'000'000'000));
+}
+
 TEST(Keys, TheListHasThemAll) {
   Shown s;
   const QString list = s.window.keys();
