@@ -54,8 +54,8 @@ std::int64_t floored(std::int64_t a, std::int64_t b) {
 
 LocalTime local_time(TimeNs time, std::int64_t utc_offset_s) {
   const std::int64_t local = plus(time.value, utc_offset_s * kSecond);
-  const std::int64_t day = floored(local, kDay);
-  return {day, local - day * kDay};
+  const std::int64_t rest = local % kDay;
+  return {floored(local, kDay), rest < 0 ? rest + kDay : rest};
 }
 
 TimeNs trace_time(LocalTime t, std::int64_t utc_offset_s) {
