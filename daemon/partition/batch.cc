@@ -49,8 +49,8 @@ Batch::Impl::Impl(Options& o, std::span<const Column> columns)
       budget(o.memory_budget_bytes),
       tie(o.tie_bits ? *o.tie_bits
                      : internal::default_tie(internal::cells_of(tree.leaf_count(), slices), states)),
-      entries(triangle_size(slices)),
-      sums((temporal() ? tree.leaf_count() : tree.size()) * slices * stride(), 0.0),
+      entries(temporal() || op == Operator::kSpatiotemporal ? triangle_size(slices) : 0),
+      sums((rows_are_leaves() ? tree.leaf_count() : tree.size()) * slices * stride(), 0.0),
       a((temporal() ? 1 : tree.size()) * entries),
       b((temporal() ? 1 : tree.size()) * entries),
       scratch((states + 1) * internal::padded_rows(slices)) {
@@ -71,7 +71,7 @@ void Batch::Impl::measure_leaves(std::span<const Column> columns) {
     for (std::uint32_t s = 0; s < leaves; ++s) {
       const double* v = columns[t].v.data() + s * states;
       const double w = columns[t].w[s];
-      double* c = cell(temporal() ? s : tree.leaf_node(LeafPosition(s)).value, t);
+      double* c = cell(rows_are_leaves() ? s : tree.leaf_node(LeafPosition(s)).value, t);
       for (std::size_t x = 0; x < states; ++x) {
         c[x] = w > 0 ? v[x] : 0.0;
         ratio[s * row + x] = w > 0 ? v[x] / w : 1.0;
@@ -80,7 +80,7 @@ void Batch::Impl::measure_leaves(std::span<const Column> columns) {
     }
     internal::batch_kernels().log2(leaves * row, ratio, log);
     for (std::uint32_t s = 0; s < leaves; ++s) {
-      double* c = cell(temporal() ? s : tree.leaf_node(LeafPosition(s)).value, t);
+      double* c = cell(rows_are_leaves() ? s : tree.leaf_node(LeafPosition(s)).value, t);
       double sum = 0;
       for (std::size_t x = 0; x < states; ++x) sum += c[x] * log[s * row + x];
       c[states + 1] = sum;
@@ -90,6 +90,7 @@ void Batch::Impl::measure_leaves(std::span<const Column> columns) {
 }
 
 void Batch::Impl::measure_nodes() {
+  if (entries == 0) return;
   const internal::BatchKernels& kernel = internal::batch_kernels();
   std::vector<std::size_t> which;
   const auto measure = [&](std::size_t row, double* to_a, double* to_b, bool add) {
@@ -167,6 +168,10 @@ std::vector<Part> Batch::Impl::parts_of_row(std::span<const double> row, double 
 
 bool Batch::Impl::find_parts(double p, internal::Patience& patience, std::vector<Part>& parts) {
   parts.clear();
+  if (apart) {
+    parts = apart->parts(p);
+    return true;
+  }
   if (temporal()) {
     parts = parts_of_row(solve_row(p), p, internal::tie_slack(tie));
     return true;
@@ -194,6 +199,7 @@ bool Batch::Impl::find_parts(double p, internal::Patience& patience, std::vector
 }
 
 void Batch::Impl::measure_by_table(Part& part) const {
+  if (apart) return apart->measure(part);
   const auto first = static_cast<std::size_t>(part.first.value - origin.value);
   const auto last = static_cast<std::size_t>(part.last.value - origin.value);
   const bool all = part.node == kAllLeaves;
@@ -285,14 +291,15 @@ std::uint64_t Batch::memory_needed(const Options& o, std::size_t slices) {
   using internal::sat_add;
   using internal::sat_mul;
   if (slices > internal::kMaxWindow) return ~std::uint64_t{0};
-  const bool temporal = o.op == Operator::kTemporal;
-  const std::uint64_t triangles = temporal ? 2 : sat_mul(3, o.tree.size());
-  const std::uint64_t rows = temporal ? o.tree.leaf_count() : o.tree.size();
+  const bool apart = o.op == Operator::kSpatial || o.op == Operator::kProduct;
+  const std::uint64_t triangles = apart ? 0 : o.op == Operator::kTemporal ? 2 : sat_mul(3, o.tree.size());
+  const std::uint64_t rows = o.op == Operator::kSpatiotemporal ? o.tree.size() : o.tree.leaf_count();
   const std::uint64_t scratch = sat_add(sat_mul(sat_add(o.states, 3), internal::padded_rows(slices)),
                                         sat_mul(2 * o.tree.leaf_count(), internal::padded_rows(o.states)));
   const std::uint64_t doubles = sat_add(sat_add(sat_mul(triangles, triangle_size(slices)), scratch),
                                         sat_mul(sat_mul(rows, slices), sat_add(o.states, 2)));
-  return sat_mul(sizeof(double), doubles);
+  const std::uint64_t own = sat_mul(sizeof(double), doubles);
+  return apart ? sat_add(own, internal::Unidimensional::memory_needed(o, slices)) : own;
 }
 
 Result<Batch> Batch::create(Options options, std::span<const Column> columns) {
@@ -311,7 +318,14 @@ Result<Batch> Batch::create(Options options, std::span<const Column> columns) {
     }
   }
   try {
-    return Batch(std::make_unique<Impl>(options, columns));
+    auto impl = std::make_unique<Impl>(options, columns);
+    if (impl->entries == 0) {
+      options.tree = impl->tree;
+      auto apart = internal::Unidimensional::create(options, columns);
+      if (!apart) return tl::unexpected(apart.error());
+      impl->apart = std::move(*apart);
+    }
+    return Batch(std::move(impl));
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kLimit,
                 "partition: the system refused " + std::to_string(need) + " bytes for the tables");
@@ -350,9 +364,10 @@ Partition Batch::whole() const {
 
 Partition Batch::microscopic() const {
   Partition out;
+  const std::size_t length = impl_->op == Operator::kSpatial ? impl_->slices : 1;
   const auto add = [&](NodeIndex node) {
-    for (std::size_t t = 0; t < impl_->slices; ++t) {
-      out.parts.push_back(impl_->part(node, t, t));
+    for (std::size_t t = 0; t < impl_->slices; t += length) {
+      out.parts.push_back(impl_->part(node, t, t + length - 1));
       impl_->measure_exactly(out.parts.back());
     }
   };

@@ -12,6 +12,7 @@
 #include "batch_kernels.h"
 #include "cell_check.h"
 #include "margay/partition/batch.h"
+#include "unidimensional.h"
 
 namespace margay::partition {
 
@@ -116,22 +117,24 @@ struct Batch::Impl {
   std::uint64_t budget;
   double tie;
   std::size_t entries;              // doubles of one triangle
-  std::vector<double> sums;         // per row and slice: S_0..S_{X-1}, W, I. Rows: nodes; temporal: leaves
+  std::vector<double> sums;         // per row and slice: S_0..S_{X-1}, W, I. Rows: nodes, or leaves
   std::vector<double> information;  // temporal: I of all leaves, per slice
-  internal::Triangles a, b;         // per node; temporal: one, of all leaves
+  internal::Triangles a, b;         // per node; temporal: one, of all leaves; else none
   internal::Triangles best;         // per node, at the p solved last; made by the first solution
   internal::Triangles scratch;
+  std::optional<internal::Unidimensional> apart;  // kSpatial and kProduct: what these are solved with
 
   Impl(Options& options, std::span<const Column> columns);
 
   bool temporal() const { return op == Operator::kTemporal; }
+  bool rows_are_leaves() const { return op != Operator::kSpatiotemporal; }
   std::size_t stride() const { return states + 2; }
   double* cell(std::size_t row, std::size_t t) { return sums.data() + (row * slices + t) * stride(); }
   const double* cell(std::size_t row, std::size_t t) const {
     return sums.data() + (row * slices + t) * stride();
   }
   const double* leaf_cell(LeafPosition leaf, std::size_t t) const {
-    return cell(temporal() ? leaf.value : tree.leaf_node(leaf).value, t);
+    return cell(rows_are_leaves() ? leaf.value : tree.leaf_node(leaf).value, t);
   }
   double* of(internal::Triangles& triangles, NodeIndex k) const {
     return triangles.data() + k.value * entries;

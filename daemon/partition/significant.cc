@@ -77,6 +77,7 @@ class Places {
 Result<SignificantP> significant_p(Batch& model, const SearchOptions& options) {
   internal::Patience patience(options.go_on);
   try {
+    if (auto& apart = Search::model_of(model).apart) return apart->points(options.go_on);
     return shown(Search::exact(Search::model_of(model), 0, patience, {}));
   } catch (const std::bad_alloc&) {
     return no_memory();
@@ -90,6 +91,7 @@ Result<SignificantP> envelope(Batch& model, const EnvelopeOptions& options) {
   }
   internal::Patience patience(options.go_on);
   try {
+    if (auto& apart = Search::model_of(model).apart) return apart->points(options.go_on);
     return shown(Search::envelope(Search::model_of(model), options, patience));
   } catch (const std::bad_alloc&) {
     return no_memory();
@@ -117,6 +119,9 @@ Result<std::vector<double>> strengths(Batch& model, const Partition& partition,
                                       const SearchOptions& options) {
   if (auto ok = internal::check_p(partition.p); !ok) return tl::unexpected(ok.error());
   Search::Model& m = Search::model_of(model);
+  if (m.apart)
+    return fail(ErrorCode::kInvalidArgument,
+                "partition: strengths are of parts in time, or in space and time at once");
   const auto is_whole = [&](const Part& part) {
     const Part whole = m.part(m.temporal() ? kAllLeaves : m.tree.root(), 0, m.slices - 1);
     return part.node == whole.node && part.first == whole.first && part.last == whole.last;

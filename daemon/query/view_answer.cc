@@ -252,8 +252,7 @@ void put_question(const Model& model, const ViewRequest& request, wire::ViewAnsw
   q.set_node(clean_utf8(request.node));
   for (const std::string& s : request.states) q.add_states(s);
   if (request.op != slicer::Operator{}) q.set_measure(request.op.text());
-  q.set_partition(request.cuts == partition::Operator::kTemporal ? wire::ViewQuestion::TEMPORAL
-                                                                 : wire::ViewQuestion::SPATIOTEMPORAL);
+  q.set_partition(cuts_on_the_wire(request.cuts));
   if (request.p)
     q.set_p(*request.p);
   else

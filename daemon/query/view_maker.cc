@@ -48,8 +48,7 @@ std::string answer_key(const ViewRequest& r, const std::string& key) {
 
 // Of which single visits are a closer look.
 bool picture_of_time(const ViewRequest& r) {
-  return r.cuts == partition::Operator::kSpatiotemporal &&
-         r.op.measure == slicer::Operator::Measure::kDuration;
+  return r.cuts != partition::Operator::kTemporal && r.op.measure == slicer::Operator::Measure::kDuration;
 }
 
 Result<partition::Batch> measure(const Model& model, partition::Operator op, std::uint64_t budget) {
@@ -109,9 +108,10 @@ Result<ViewMaker::Place> ViewMaker::place_of(const ViewRequest& request) {
   const auto key = [&](partition::Operator cuts) {
     return key_of(request, cuts, *stretch, *resume_, extent_->end);
   };
-  const bool temporal = request.cuts == partition::Operator::kTemporal;
-  return Place{*stretch, key(request.cuts),
-               key(temporal ? partition::Operator::kSpatiotemporal : partition::Operator::kTemporal)};
+  Place out{*stretch, key(request.cuts), {}};
+  for (const auto& [name, cuts] : partition::kOperatorNames)
+    if (cuts != request.cuts) out.other_cuts.push_back(key(cuts));
+  return out;
 }
 
 Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& request, const Place& place,
@@ -119,8 +119,11 @@ Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& requ
   if (auto known = made_.find(place.key)) return known;
   wire::ViewAnswer head;
   Model model;
-  if (const auto other = made_.find(place.other_cuts)) {
-    // A viewer shows both: what was read for one serves the other.
+  // A viewer shows several: what was read for one serves the others.
+  std::shared_ptr<Made> other;
+  for (auto key = place.other_cuts.begin(); !other && key != place.other_cuts.end(); ++key)
+    other = made_.find(*key);
+  if (other) {
     model = other->model;
     head = other->head;
   } else {

@@ -150,12 +150,14 @@ std::uint32_t slices_that_fit(const ViewRequest& request, const store::Resume& r
   const Size size = size_of(request, resume);
   const std::uint64_t states =
       std::max<std::uint64_t>(1, request.states.empty() ? resume.states.size() : request.states.size());
-  const bool temporal = request.cuts == partition::Operator::kTemporal;
   // batch.h, MEMORY.
   const auto fits = [&](std::uint64_t slices) {
-    const std::uint64_t triangle = (slices + 8) * (slices + 9) / 2;
-    const std::uint64_t tables = temporal ? 2 * triangle + size.leaves * slices * (states + 2)
-                                          : size.nodes * (3 * triangle + slices * (states + 2));
+    const std::uint64_t triangle = (slices + 8) * (slices + 9) / 2, row = slices * (states + 2);
+    const std::uint64_t tables = request.cuts == partition::Operator::kSpatiotemporal
+                                     ? size.nodes * (3 * triangle + row)
+                                 : request.cuts == partition::Operator::kTemporal
+                                     ? 2 * triangle + size.leaves * row
+                                     : 2 * triangle + (size.leaves + 2 * size.nodes) * row;
     return 8 * tables <= table_bytes &&
            8 * slices * resume.leaves.size() * (resume.states.size() + 1) <= sum_bytes;
   };

@@ -27,8 +27,7 @@ Status check(const wire::ViewQuestion& q) {
       return wrong("states: a name has 1 to " + std::to_string(R::kLongestName) + " bytes");
   if (q.measure().size() > R::kLongestMeasure)
     return wrong("measure: longer than " + std::to_string(R::kLongestMeasure) + " bytes");
-  if (q.partition() != wire::ViewQuestion::SPATIOTEMPORAL && q.partition() != wire::ViewQuestion::TEMPORAL)
-    return wrong("partition: is unknown");
+  if (!wire::ViewQuestion::Partition_IsValid(q.partition())) return wrong("partition: is unknown");
   // Also what is no number.
   if (q.has_p() && !(q.p() >= 0 && q.p() <= 1)) return wrong("p: expected a number from 0 to 1");
   if (!q.policy().empty() && q.policy() != "noise" && q.policy() != "jump")
@@ -40,6 +39,20 @@ Status check(const wire::ViewQuestion& q) {
 }
 
 }  // namespace
+
+wire::ViewQuestion::Partition cuts_on_the_wire(partition::Operator cuts) {
+  switch (cuts) {
+    case partition::Operator::kTemporal:
+      return wire::ViewQuestion::TEMPORAL;
+    case partition::Operator::kSpatial:
+      return wire::ViewQuestion::SPATIAL;
+    case partition::Operator::kProduct:
+      return wire::ViewQuestion::PRODUCT;
+    case partition::Operator::kSpatiotemporal:
+      break;
+  }
+  return wire::ViewQuestion::SPATIOTEMPORAL;
+}
 
 Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& q) {
   if (Status ok = check(q); !ok) return tl::unexpected(ok.error());
@@ -59,8 +72,8 @@ Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& q) {
   r.states.assign(q.states().begin(), q.states().end());
   std::sort(r.states.begin(), r.states.end());
   r.states.erase(std::unique(r.states.begin(), r.states.end()), r.states.end());
-  r.cuts = q.partition() == wire::ViewQuestion::TEMPORAL ? partition::Operator::kTemporal
-                                                         : partition::Operator::kSpatiotemporal;
+  for (const auto& [name, cuts] : partition::kOperatorNames)
+    if (cuts_on_the_wire(cuts) == q.partition()) r.cuts = cuts;
   if (q.has_p()) r.p = q.p();
   r.policy = q.policy() == "jump" ? ViewRequest::Policy::kJump : ViewRequest::Policy::kNoise;
   r.curve = q.curve();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -80,16 +81,20 @@ Result<Wanted> make_sense(const PartitionRequest& r) {
   out.zoom.memory_bytes = memory->value;
   bool aggregates = false, measures = false;
   for (const std::string& word : r.operators) {
-    const bool aggregating = word == "temporal" || word == "spatiotemporal";
-    if (std::exchange(aggregating ? aggregates : measures, true))
+    const auto* const aggregating =
+        std::find_if(partition::kOperatorNames.begin(), partition::kOperatorNames.end(),
+                     [&](const auto& known) { return known.first == word; });
+    const bool aggregates_by = aggregating != partition::kOperatorNames.end();
+    if (std::exchange(aggregates_by ? aggregates : measures, true))
       return wrong("--operator " + word + ": a second one of its kind");
-    if (aggregating) {
-      if (word == "temporal") out.op = partition::Operator::kTemporal;
+    if (aggregates_by) {
+      out.op = aggregating->second;
       continue;
     }
     const auto op = slicer::Operator::parse(word);
     if (!op)
-      return wrong("--operator " + word + ": " + op.error().message + ", or temporal or spatiotemporal");
+      return wrong("--operator " + word + ": " + op.error().message +
+                   ", or spatiotemporal, temporal, spatial or product");
     out.zoom.op = *op;
   }
   const auto given = [](const std::string& text) {
@@ -315,8 +320,9 @@ Exit code: 0; 2 if the input or a flag is wrong; 1 for anything else.)");
   command
       .add_option(
           "--operator", r.operators,
-          "spatiotemporal (default: a part is a node over some slices) or temporal (cuts in time only, the "
-          "same for all); and what cells are made of: duration (default), occurrences, bytes, messages, "
+          "spatiotemporal (default: a part is a node over some slices), temporal (cuts in time only, the "
+          "same for all), spatial (nodes only, over all slices) or product (those nodes x cuts in time); and "
+          "what cells are made of: duration (default), occurrences, bytes, messages, "
           "mean:VARIABLE. One of each may be given")
       ->type_name("WORD")
       ->allow_extra_args(false);

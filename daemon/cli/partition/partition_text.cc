@@ -60,7 +60,8 @@ std::string head_text(const PartitionReport& r) {
     out += "from " + time_text(m.times->from - m.times->zero) + " to " +
            time_text(m.times->to - m.times->zero) + ", slices of " +
            time_text(m.begin_of(m.first_slice + 1) - m.begin_of(m.first_slice)) + "; ";
-  out += r.op == partition::Operator::kTemporal ? "operator temporal" : "operator spatiotemporal";
+  for (const auto& [name, op] : partition::kOperatorNames)
+    if (op == r.op) out += "operator " + std::string(name);
   if (!r.measures.empty()) out += ", " + name_text(r.measures);
   if (number(m.unit) != "1")
     out += "; values up to " + number(m.unit) + " a cell, gain and loss in their units";
@@ -68,12 +69,12 @@ std::string head_text(const PartitionReport& r) {
 }
 
 std::string measures_text(const PartitionReport& r, const partition::Partition& p) {
-  const double cells = r.op == partition::Operator::kTemporal
-                           ? static_cast<double>(r.model.slices)
-                           : static_cast<double>(r.model.leaves()) * static_cast<double>(r.model.slices);
+  const bool temporal = r.op == partition::Operator::kTemporal;
+  const double cells =
+      static_cast<double>(r.model.slices) * (temporal ? 1.0 : static_cast<double>(r.model.leaves()));
   const double lost = std::min(1.0, share_of(p.loss, r.whole.loss));
   std::string out = plural(p.parts.size(), "part") + " of " + printf_text("%.0f", cells) +
-                    (r.op == partition::Operator::kTemporal ? " slices" : " cells") + "\n";
+                    (temporal ? " slices" : " cells") + "\n";
   text::Table table({"", ">", ""});
   table.add({"pIC", number(p.pIC), "bits"});
   table.add({"gain", number(p.gain),

@@ -3,8 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <limits>
+#include <map>
 #include <set>
 
 #include "../../support/temporary_folder.h"
@@ -78,8 +77,13 @@ class ViewOfArchive : public testing::Test {
       columns[t] = {std::span(m.values).subspan(t * m.leaves() * m.states, m.leaves() * m.states),
                     std::span(m.weights).subspan(t * m.leaves(), m.leaves())};
     partition::Batch::Options options;
-    options.op = q.partition() == wire::ViewQuestion::TEMPORAL ? partition::Operator::kTemporal
-                                                               : partition::Operator::kSpatiotemporal;
+    using partition::Operator;
+    const std::map<int, Operator> operators = {
+        {wire::ViewQuestion::SPATIOTEMPORAL, Operator::kSpatiotemporal},
+        {wire::ViewQuestion::TEMPORAL, Operator::kTemporal},
+        {wire::ViewQuestion::SPATIAL, Operator::kSpatial},
+        {wire::ViewQuestion::PRODUCT, Operator::kProduct}};
+    options.op = operators.at(q.partition());
     options.tree = m.tree;
     options.states = m.states;
     auto batch = partition::Batch::create(std::move(options), columns);

@@ -12,7 +12,8 @@
 //     best_k(i,j) = max( base_k(i,j),  max over i <= m < j of best_k(i,m) + base_k(m+1,j) )
 //
 // and the temporal operator's is the one of temporal.h (RR-8524, equations 7 and 8), a and b being sums over
-// leaves. The parts are found from the whole downwards by the engines' choices.
+// leaves. The parts are found from the whole downwards by the engines' choices. Space alone is a model of one
+// slice, time alone one of one leaf (unidimensional.h).
 //
 // THE OPTIMISATIONS. Triangles lie by columns of j, so that the sums of all [i,j] grow by one slice at a
 // time, eight i at once, and the cuts are a (max,+) product over contiguous rows. The base-2 logarithm is a
@@ -23,10 +24,12 @@
 // COST, for K nodes, L leaves, T slices, X states (log: a base-2 logarithm):
 //     create     O(K * T^2/2 * (X+1) log)      temporal: L for K
 //     solve      O(K * T^3/6) + parts * depth * T at worst + O(L*T*X log); temporal: O(T^2/2 + L*T*X log)
+//     kSpatial, kProduct: create O(K*T*X + L*T*X log + T^2/2 * X log), solve as temporal
 // MEMORY, in bytes (memory_needed() tells it; N = 8*(q+1)*(4*q+r) with q = floor(T/8), r = T mod 8, which is
 // near T^2/2):
 //     spatiotemporal    8 * ( K * ( 3*N + T*(X+2) )  +  scratch )
 //     temporal          8 * ( 2*N  +  L*T*(X+2)      +  scratch )
+//     spatial, product  8 * ( 2*N  +  (L+K+2)*(T+1)*(X+2)  +  scratch ), nearly
 //     scratch           (X+3) * T + 2*L*X, T and X rounded up to 8
 // Partitions come on top: 40 bytes a part.
 //
@@ -36,12 +39,15 @@
 // of the cells; columns are borrowed for the call. Pure: no clock, file, log or randomness.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "margay/base/result.h"
@@ -53,7 +59,17 @@ namespace margay::partition {
 enum class Operator {
   kTemporal,        // RR-8524: one list of cuts in time for all leaves, each of which keeps its own row
   kSpatiotemporal,  // areas are node x interval
+  // Section III.D of spatiotemporal-aggregation, Fig. 3.c. Parts are measured in the whole model, as those of
+  // kSpatiotemporal are, so that what each way loses can be compared.
+  kSpatial,  // nodes, all time each: optimal for the mean over time
+  kProduct,  // those nodes x the intervals that are optimal for the mean over leaves
 };
+// As people write them.
+inline constexpr std::array<std::pair<std::string_view, Operator>, 4> kOperatorNames = {
+    {{"spatiotemporal", Operator::kSpatiotemporal},
+     {"temporal", Operator::kTemporal},
+     {"spatial", Operator::kSpatial},
+     {"product", Operator::kProduct}}};
 
 class Batch {
  public:
@@ -87,7 +103,7 @@ class Batch {
   Part measured(NodeIndex node, SliceIndex first, SliceIndex last) const;
   // The whole window as one part of the root (temporal: of all leaves), whatever p.
   Partition whole() const;
-  // Every cell its own part (temporal: every slice).
+  // Every cell its own part (temporal: every slice; spatial: every leaf).
   Partition microscopic() const;
 
   const TreeShape& tree() const;

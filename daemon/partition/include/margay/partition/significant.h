@@ -28,6 +28,10 @@
 // false). About 300 bytes a node and 3 MiB come on top. Lists: 32 bytes a point. strengths(): a bit per part
 // and optimum. envelope(): the model's own tables.
 //
+// Batches of kSpatial and kProduct have no optimum of their own: significant_p() and envelope() list each p
+// at which one of the two optima that they are made of changes, with gain and loss in the whole model, which
+// need not ascend; `error` is 0, and strengths() is kInvalidArgument.
+//
 // Errors: kInvalidArgument as stated below; kLimit where the system refuses memory. Thread safety: exclusive
 // access to the model for the call (it solves), none afterwards. Ownership: the results own what they hold.
 #pragma once
@@ -51,7 +55,7 @@ struct QualityPoint {
 };
 
 struct SignificantP {
-  // Gain and loss ascend (equation 6); aggregates mostly fall.
+  // Gain and loss ascend (equation 6), but for kSpatial and kProduct; aggregates mostly fall.
   std::vector<QualityPoint> points;  // ascending in p; the first has p = 0, the last is the optimum at p = 1
   // False: the search was ended. Then all points are optimal somewhere, and what precedes the first place
   // that was not searched is the exact list; after it there may be others between the points.

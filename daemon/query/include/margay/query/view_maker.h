@@ -2,7 +2,7 @@
 // keeps what it made, so that another p of the same stretch is one solution, and the same question no work at
 // all.
 //
-// A stretch is read once for both cuts, spatiotemporal and temporal.
+// A stretch is read once, however it is cut.
 //
 // MEMORY, of Options::memory_bytes: while a stretch is read up to a half, of tables and the search for
 // significant p up to a half, of stretches that were measured before up to a quarter meanwhile and three
@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "event_answer.h"
 #include "margay/partition/set_apart.h"
@@ -78,7 +79,7 @@ class ViewMaker {
   struct Place {  // of a question
     Stretch stretch;
     std::string key;
-    std::string other_cuts;  // the key of the same stretch, temporal instead of spatiotemporal or back
+    std::vector<std::string> other_cuts;  // the keys of the same stretch, cut in other ways
   };
   struct Ahead {
     ViewRequest request;

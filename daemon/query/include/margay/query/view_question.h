@@ -43,6 +43,9 @@ struct ViewRequest {
   std::uint32_t visits = 0;  // single ones, if there are no more
 };
 
+// The same in the question's words.
+wire::ViewQuestion::Partition cuts_on_the_wire(partition::Operator cuts);
+
 Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& question);
 
 }  // namespace margay::daemon
