@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& line : frame.lines) check_plain(line, false);
   check_plain(terminal::status_text(report, 3600), true);
   FUZZ_CHECK(nlohmann::json::accept(terminal::status_json(report)), "the status is JSON");
-  for (const scene::Cuts cuts : {scene::Cuts::kSpatiotemporal, scene::Cuts::kTemporal}) {
+  for (const scene::LivePart cuts : {scene::LivePart::kPicture, scene::LivePart::kTimeLine}) {
     const auto picture = scene::live_view_untrusted(report, cuts);
     FUZZ_CHECK(picture ? !picture->parts.empty() : !picture.error().message.empty(), "parts, or a sentence");
   }

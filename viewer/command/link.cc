@@ -69,10 +69,11 @@ struct Part {
   std::string_view name;
   std::string PictureOptions::*value;
 };
-constexpr std::array<Part, 4> kParts = {{{"n", &PictureOptions::node},
+constexpr std::array<Part, 5> kParts = {{{"n", &PictureOptions::node},
                                          {"p", &PictureOptions::p},
                                          {"policy", &PictureOptions::policy},
-                                         {"o", &PictureOptions::measure}}};
+                                         {"o", &PictureOptions::measure},
+                                         {"cut", &PictureOptions::cuts}}};
 
 // Of one part of a link; a sentence where it is none.
 std::string take_part(std::string_view part, PictureOptions& out) {
@@ -93,7 +94,7 @@ std::string take_part(std::string_view part, PictureOptions& out) {
   }
   for (const Part& p : kParts)
     if (p.name == name) return out.*p.value = *text, std::string();
-  return "there is no part " + clean_utf8(name, kShown) + "; a link has t, n, p, policy, o and s";
+  return "there is no part " + clean_utf8(name, kShown) + "; a link has t, n, p, policy, o, cut and s";
 }
 
 }  // namespace
@@ -149,6 +150,7 @@ Status follow_link(PictureOptions& o) {
   if (o.p.empty() && o.policy.empty()) o.p = said->p, o.policy = said->policy;
   if (o.node.empty()) o.node = said->node;
   if (o.measure.empty()) o.measure = said->measure;
+  if (o.cuts.empty()) o.cuts = said->cuts;
   if (o.states.empty()) o.states = said->states;
   return {};
 }

@@ -44,6 +44,11 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
   app.add_option("--operator", o.measure,
                  "what is measured: duration (default), occurrences, bytes, messages, mean:VARIABLE")
       ->type_name("WORD");
+  app.add_option("--cut", o.cuts,
+                 "spatiotemporal (default: in space and time at once), spatial (nodes only, all time) or "
+                 "product (in space only times in time only)")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"spatiotemporal", "spatial", "product"}));
   std::vector<std::string> names;
   std::string help;
   for (const PictureName& picture : picture_names()) {
@@ -85,6 +90,7 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--p", o.p, "");
   add("--policy", o.policy, "");
   add("--operator", o.measure, "");
+  add("--cut", o.cuts, "");
   add("--picture", o.picture, "");
   add("--colours", o.colours, "");
   add("--threshold", std::to_string(o.threshold), "0");

@@ -91,6 +91,11 @@ std::int64_t Overview::rect_at(QPointF at) const {
   return a.contains(at) ? scene::rect_at(layout_, at.x() - a.left(), at.y() - a.top()) : -1;
 }
 
+// Of the bars that are drawn.
+std::optional<BelowPicture> Overview::below_at(QPointF at) const {
+  return stale_bars_ ? std::nullopt : below_picture(session_, sheet(), bars_, at);
+}
+
 QString Overview::empty_text() const {
   if (!session_.trouble().isEmpty()) return session_.trouble();
   if (session_.waiting()) return tr("the first picture is being computed");
@@ -191,7 +196,7 @@ QStringList Overview::mouse() const {
           tr("wheel|zoom in or out in time"),
           tr("Ctrl and wheel|change the height of rows"),
           tr("Shift and wheel, or over the names|scroll the rows"),
-          tr("click|select a part, or a name"),
+          tr("click|select a part, or a name; below, all resources for a bar, a phase or a slice"),
           tr("double click|zoom into the part; on a name: only that node"),
           tr("click on a triangle|fold or unfold"),
           tr("right button|back")};
@@ -278,24 +283,7 @@ QString Overview::details(const scene::Rect& r) const {
     out += "<br>" + (r.mark == scene::Mark::kDiagonal ? tr("%1 parts, cut at the same times")
                                                       : tr("%1 parts, cut at different times"))
                         .arg(r.parts);
-  out += "<table cellspacing=0 cellpadding=1>";
-  std::vector<std::uint32_t> order(of.shares.size());
-  for (std::uint32_t x = 0; x < order.size(); ++x) order[x] = x;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return of.shares[a] > of.shares[b]; });
-  int told = 0;
-  for (const std::uint32_t x : order) {
-    if (of.shares[x] <= 0 || told++ >= kMostStatesTold) break;
-    const scene::Look look = session_.palette().look(seen.states[x].name, seen.states[x].family);
-    out +=
-        QString("<tr><td><font color='%1'>&#9632;</font></td><td>%2</td><td align=right>&nbsp;%3</td></tr>")
-            .arg(colour_of(look.colour).name(), text_of(seen.states[x].name).toHtmlEscaped(),
-                 share_text(of.shares[x]));
-  }
-  if (of.unknown > 0.001)
-    out += QString("<tr><td></td><td><i>%1</i></td><td align=right>%2</td></tr>")
-               .arg(tr("not there, or not known"), share_text(of.unknown));
-  out += "</table>";
+  out += shares_table(session_, seen, of, kMostStatesTold);
   out += tr("gain %1 bits, loss %2 bits").arg(of.gain, 0, 'g', 4).arg(of.loss, 0, 'g', 4);
   if (of.pro_rata) out += "<br><i>" + tr("in proportion: a part reaches beyond this") + "</i>";
   return out;
@@ -312,6 +300,8 @@ bool Overview::event(QEvent* event) {
           details(session_.data().visits[static_cast<std::size_t>(call)], time_at(help->pos().x())), this);
     else if (at >= 0)
       QToolTip::showText(help->globalPos(), details(layout_.rects[static_cast<std::size_t>(at)]), this);
+    else if (const auto below = below_at(help->pos()))
+      QToolTip::showText(help->globalPos(), below_text(session_, bars_, *below), this);
     else
       QToolTip::hideText();
     return true;
@@ -368,9 +358,20 @@ void Overview::mouseReleaseEvent(QMouseEvent* event) {
     return session_.zoom_to({time_at(std::min(from->x(), to->x())), time_at(std::max(from->x(), to->x()))});
   lay_out();
   const std::int64_t at = rect_at(*from);
-  if (at < 0) return session_.select(std::nullopt);
+  if (at < 0) return select_below(*from);
   const scene::Rect& r = layout_.rects[static_cast<std::size_t>(at)];
   session_.select(Session::Selection{r.node, r.first, r.last});
+}
+
+// A bar or a phase: all resources, for as long as it lasts; the axis: the slice there.
+void Overview::select_below(QPointF at) {
+  const auto below = below_at(at);
+  const scene::ViewData& seen = session_.data();
+  if (!below || below->time.to < seen.range().from || below->time.from >= seen.range().to)
+    return session_.select(std::nullopt);
+  const TimeNs last = std::max(below->time.from, TimeNs(below->time.to.value - 1));
+  session_.select(Session::Selection{0, static_cast<std::uint32_t>(seen.slice_at(below->time.from)),
+                                     static_cast<std::uint32_t>(seen.slice_at(last)) + 1});
 }
 
 void Overview::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -385,6 +386,8 @@ void Overview::mouseDoubleClickEvent(QMouseEvent* event) {
     return;
   }
   const std::int64_t hit = rect_at(at);
+  const auto below = below_at(at);
+  if (hit < 0 && below && below->time.from < below->time.to) return session_.zoom_to(below->time);
   if (hit < 0) return;
   const scene::Rect& r = layout_.rects[static_cast<std::size_t>(hit)];
   session_.into({r.node, r.first, r.last});

@@ -11,6 +11,7 @@
 
 #include "session.h"
 #include "sheet.h"
+#include "time_line.h"
 #include "view.h"
 
 namespace margay::viewer {
@@ -45,8 +46,10 @@ class Overview : public View {
  private:
   TimeNs time_at(double x) const;
   void lay_out();
+  void select_below(QPointF at);
   std::int64_t rect_at(QPointF at) const;
   std::int64_t call_at(QPointF at) const;
+  std::optional<BelowPicture> below_at(QPointF at) const;
   void paint_picture(QPainter& p);
   void paint_marks(QPainter& p);
   void paint_badge(QPainter& p);

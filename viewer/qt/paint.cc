@@ -67,6 +67,7 @@ class Inks {
     if (!look) look = look_of(data_, state, palette_);
     return *look;
   }
+  QColor ink() const { return colour_of(palette_.ink()); }
   QBrush hatch(std::int32_t state) { return {colour_of(look(state).colour), Qt::BDiagPattern}; }
   // Of what is not hatched.
   const Shade& shade(std::int32_t state, double strength) {
@@ -438,8 +439,32 @@ void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, const s
   p.restore();
 }
 
+namespace {
+
+// Which part of how many it is: in the upper left corner, where there is room.
+void paint_bar_numbers(QPainter& p, const QRectF& area, const scene::ViewData& data,
+                       const std::vector<scene::Bar>& bars, scene::TimeRange range, Inks& inks) {
+  const QFontMetricsF metrics(p.font());
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double x0 = std::max(x_in(area, range, data.boundaries[bars[i].first]), area.left()),
+                 x1 = std::min(x_in(area, range, data.boundaries[bars[i].last]), area.right());
+    const QString number = QString::number(i + 1);
+    if (metrics.horizontalAdvance(number) + 3 * kPad > x1 - x0) continue;
+    // What lies below it.
+    const double low = 1 - metrics.height() / area.height();
+    const auto under = std::find_if(bars[i].segments.begin(), bars[i].segments.end(),
+                                    [&](const scene::Segment& s) { return s.from <= low && s.to >= 1; });
+    const bool plain = under == bars[i].segments.end() || inks.look(under->state).hatch;
+    p.setPen(plain ? inks.ink() : inks.shade(under->state, 1).text);
+    p.drawText(QPointF(x0 + kPad, area.top() + metrics.ascent()), number);
+  }
+}
+
+}  // namespace
+
 void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
-                const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette) {
+                const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette,
+                BarNumbers numbers) {
   p.save();
   p.setClipRect(area);
   p.fillRect(area, colour_of(palette.background()));
@@ -470,6 +495,7 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
     }
   }
   patterns.draw(p);
+  if (numbers == BarNumbers::kShown) paint_bar_numbers(p, area, data, bars, range, inks);
   p.restore();
 }
 

@@ -51,9 +51,12 @@ void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const
 QRectF fold_mark(const QRectF& area, const scene::Row& row, const scene::Scroll& scroll);
 void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, const scene::Times& times,
                 const scene::Palette& palette);
-// Stacked shares of each bar, over `range`.
+// Stacked shares of each bar, over `range`; where there is room and they are wanted with their numbers, from
+// 1 on.
+enum class BarNumbers { kNone, kShown };
 void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
-                const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette);
+                const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette,
+                BarNumbers numbers = BarNumbers::kNone);
 // No family of states has this red, light or dark.
 QColor alert_colour(const scene::Palette& palette);
 // Alerts as bars at the foot of the phases' ribbon, and as frames round the resources they blame: 256 of

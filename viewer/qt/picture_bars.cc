@@ -53,7 +53,7 @@ void paint_bars_picture(QPainter& p, const QSizeF& size, const Session& session,
   const scene::TimeRange time = data.range();
   scene::BarOptions options;
   options.least_share = kLeastSegment / bars.height();
-  paint_bars(p, bars, data, scene::temporal_bars(data, options), time, palette);
+  paint_bars(p, bars, data, scene::temporal_bars(data, options), time, palette, BarNumbers::kShown);
   draw_shares(p, bars, palette);
   if (session.report() != nullptr) paint_phases(p, ribbon, phases_of(session), time, palette);
   paint_axis(p, axis, time, session.times(), palette);

@@ -60,9 +60,16 @@ QRectF paint_page(QPainter& p, const QSizeF& size, const Session& session, const
 
 QString head_of(const QString& title, const Session& session) {
   const scene::ViewData& data = session.data();
-  return QString("%1   %2   p %3, %4 parts")
+  return QString("%1   %2   p %3, %4 parts%5")
       .arg(title, text_of(scene::range_text(data.range(), session.times())), text_of(scene::p_text(data.p)))
-      .arg(data.parts.size());
+      .arg(data.parts.size())
+      .arg(cut_of(data));
+}
+
+QString cut_of(const scene::ViewData& data) {
+  const scene::Cuts cuts = data.question.partition();
+  const bool usual = cuts == wire::ViewQuestion::SPATIOTEMPORAL || cuts == wire::ViewQuestion::TEMPORAL;
+  return usual ? QString() : QObject::tr(", cut %1").arg(text_of(scene::cuts_text(cuts)));
 }
 
 QString measured_of(const scene::ViewData& data) {

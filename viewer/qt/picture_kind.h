@@ -46,6 +46,8 @@ const PictureKind& picture_kind(const std::string& name);
 QRectF paint_page(QPainter& painter, const QSizeF& size, const Session& session, const QStringList& head);
 // "night   0 s to 30 s (30 s)   p 0.02, 40 parts": the run's name, and what of it.
 QString head_of(const QString& title, const Session& session);
+// ", cut in space only", where a picture is not cut in space and time at once.
+QString cut_of(const scene::ViewData& data);
 // "operator duration (share of the time) of 16 resources in 100 slices".
 QString measured_of(const scene::ViewData& data);
 

@@ -154,10 +154,11 @@ bool Session::show_report() {
   if (!report_ || !follows() || !scene::is_live(history_.now(), *report_)) return false;
   if (pictured_ != report_) {
     auto picture = scene::live_view_untrusted(*report_);
-    auto temporal = scene::live_view_untrusted(*report_, scene::Cuts::kTemporal);
+    auto temporal = scene::live_view_untrusted(*report_, scene::LivePart::kTimeLine);
     if (!picture || !temporal) return false;
     picture->token = link_ != nullptr ? link_->next_token() : data_->token + 1;
     temporal_ = std::make_shared<const scene::ViewData>(std::move(*temporal));
+    time_steps_ = {};
     temporal_of_.reset();
     take(std::make_shared<const scene::ViewData>(std::move(*picture)));
     pictured_ = report_;
@@ -275,6 +276,8 @@ void Session::answered(const ViewPtr& data) {
   if (data->token == temporal_token_ && data->temporal) {
     temporal_ = data;
     temporal_of_ = temporal_asked_;
+    time_steps_ = scene::steps_of(*data);
+    time_steps_.current = scene::step_at(time_steps_, data->p);
     emit data_changed();
     return temporal_is_there();
   }
@@ -298,15 +301,16 @@ void Session::answered(const ViewPtr& data) {
     return ask_if_due();
   }
   if (data->question.curve() && curve_took_.isValid()) rest_from_curves();
-  // The temporal overview is of the same stretch at the same p: the same question, once more.
+  // The time line is of the same stretch, at the same p if it has none of its own: the same question, once
+  // more.
   scene::Subject alike = of_the_picture();
-  alike.temporal = true;
-  alike.p = data->p;
+  alike.cuts = wire::ViewQuestion::TEMPORAL;
+  alike.p = alike.time_p.value_or(data->p);
   alike.policy.clear();
   if (alike == temporal_of_) return temporal_is_there();  // the curve came
   temporal_asked_ = alike;
   temporal_token_ = link_->next_token();
-  send(scene::question_of(alike, temporal_token_, false));
+  send(scene::question_of(alike, temporal_token_, alike.time_p.has_value()));
 }
 
 // What a report has shown comes into the archive with the next commit.
@@ -489,13 +493,15 @@ void Session::set_policy(const std::string& policy) {
   ask(history_.now().time || held_);
 }
 void Session::step_p(int by) {
-  const std::int64_t step = scene::next_step(steps_, steps_.current, by);
-  if (step != steps_.current) set_step(step);
+  const std::int64_t step = scene::next_step(steps(), steps().current, by);
+  if (step != steps().current) set_step(step);
 }
 void Session::set_step(std::int64_t step) {
-  if (step < 0 || step >= static_cast<std::int64_t>(steps_.steps.size())) return;
-  steps_.current = step;  // so that quick steps add up
-  set_p(steps_.steps[static_cast<std::size_t>(step)].ask);
+  scene::Steps& of = look_.steps_of_time ? time_steps_ : steps_;
+  if (step < 0 || step >= static_cast<std::int64_t>(of.steps.size())) return;
+  of.current = step;  // so that quick steps add up
+  const double p = of.steps[static_cast<std::size_t>(step)].ask;
+  look_.steps_of_time ? set_time_p(p) : set_p(p);
 }
 void Session::set_slices(std::uint32_t slices) {
   scene::Subject s = history_.now();

@@ -51,11 +51,15 @@ class Session : public QObject {
   explicit Session(Link* link, scene::Theme theme, QObject* parent = nullptr);
 
   const scene::ViewData& data() const { return *data_; }
-  // Cuts in time for all resources alike; of the same stretch at the same p once it is there, or empty.
+  // The time line: cuts in time for all resources alike; of the same stretch at the same p, or at subject()'s
+  // time_p, once it is there, or empty.
   const scene::ViewData& temporal() const { return *temporal_; }
   const scene::Rows& rows() const { return rows_; }
   const scene::Folding& folding() const { return folding_; }
-  const scene::Steps& steps() const { return steps_; }
+  // Of the picture's p or, where that is chosen, of the time line's; those of a time line without a p of its
+  // own are not known.
+  const scene::Steps& steps() const { return look_.steps_of_time ? time_steps_ : steps_; }
+  bool steps_of_time() const { return look_.steps_of_time; }
   const scene::Palette& palette() const { return palette_; }
   const scene::Subject& subject() const { return history_.now(); }
   // What the daemon is asked: subject(), and while it is held the stretch that is seen, not the newest.
@@ -150,6 +154,11 @@ class Session : public QObject {
   void step_p(int by);
   // To the p in the middle of this step of steps(); of one that there is not nothing happens.
   void set_step(std::int64_t step);
+  // Whether steps() are those of the time line, which gets a p of its own then.
+  void set_steps_of_time(bool of_time);
+  // None: that of the picture.
+  void set_time_p(std::optional<double> p);
+  void set_cuts(scene::Cuts cuts);
   void set_slices(std::uint32_t slices);
   // The slice duration of what follows the run; 0: the finest there is.
   void set_level(DurationNs level);
@@ -238,7 +247,7 @@ class Session : public QObject {
   scene::Folding folding_;
   scene::Rows rows_;
   scene::Scroll scroll_;
-  scene::Steps steps_;
+  scene::Steps steps_, time_steps_;
   std::optional<Selection> selection_;
   std::optional<scene::TimeRange> shown_;  // while its answer is waited for
   ReportPtr report_;
@@ -253,7 +262,7 @@ class Session : public QObject {
   int asked_again_ = 0;
   struct Look {
     Calls calls = Calls::kNever;
-    bool messages = true, by_clock = false;
+    bool messages = true, by_clock = false, steps_of_time = false;
     double threshold = scene::kUsualThreshold;
   } look_;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;

@@ -81,6 +81,28 @@ scene::Times Session::times() const {
   return out;
 }
 
+void Session::set_cuts(scene::Cuts cuts) {
+  scene::Subject s = history_.now();
+  s.cuts = cuts;
+  go(std::move(s));
+}
+
+void Session::set_time_p(std::optional<double> p) {
+  scene::Subject s = history_.now();
+  s.time_p = p;
+  if (s == history_.now()) return;
+  history_.replace(std::move(s));
+  ask(history_.now().time || held_);
+}
+
+void Session::set_steps_of_time(bool of_time) {
+  if (std::exchange(look_.steps_of_time, of_time) == of_time) return;
+  // Its significant p are asked for with it.
+  if (of_time && !history_.now().time_p && !temporal_->empty()) set_time_p(temporal_->p);
+  emit view_changed();
+  emit status_changed();
+}
+
 void Session::set_by_clock(bool by_clock) {
   if (std::exchange(look_.by_clock, by_clock) == by_clock) return;
   emit view_changed();

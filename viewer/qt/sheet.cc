@@ -60,8 +60,9 @@ std::vector<scene::PhaseStretch> phases_of(const Session& session) {
   if (session.report() == nullptr) return {};
   const scene::ViewData& temporal = session.temporal();
   const std::string& policy = session.data().policy;
-  const bool chosen = policy == "asked" || policy == "jump";
-  const bool there = chosen && !temporal.empty() && temporal.p == session.data().p;
+  const std::optional<double>& own = session.subject().time_p;
+  const bool chosen = policy == "asked" || policy == "jump" || own;
+  const bool there = chosen && !temporal.empty() && temporal.p == own.value_or(session.data().p);
   return scene::phase_stretches(*session.report(), there ? &temporal : nullptr);
 }
 
@@ -85,7 +86,7 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   paint_alerts(p, sheet.picture, sheet.ribbon, picture, sheet.viewport(time, session.scroll()),
                session.alerts(), session.now());
   const scene::ViewData& temporal = temporal_of(session);
-  paint_bars(p, sheet.bars, temporal, contents.bars, time, palette);
+  paint_bars(p, sheet.bars, temporal, contents.bars, time, palette, BarNumbers::kShown);
   hatch_beyond(p, sheet.bars, temporal.range(), time, palette);
   paint_axis(p, sheet.axis, time, session.times(), palette);
   p.setPen(colour_of(palette.ink()));
@@ -94,7 +95,9 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
                Qt::AlignRight | Qt::AlignVCenter, text);
   };
   name(sheet.ribbon, QObject::tr("phases"));
-  name(sheet.bars, QObject::tr("all together"));
+  QString all = QObject::tr("all together");
+  if (temporal.p != data.p) all += QObject::tr(", p %1").arg(text_of(scene::p_text(temporal.p)));
+  name(sheet.bars, all);
   if (sheet.level_ribbons.empty() || session.report() == nullptr) return;
   const std::vector<scene::LevelRibbon> levels = scene::level_ribbons(*session.report());
   for (std::size_t l = 0; l < std::min(levels.size(), sheet.level_ribbons.size()); ++l) {

@@ -40,6 +40,8 @@ tl::unexpected<Error> wrong(const std::string& sentence) {
 Result<Wanted> wanted_of(const command::PictureOptions& options) {
   command::PictureOptions o = options;
   if (Status ok = command::follow_link(o); !ok) return tl::unexpected(ok.error());
+  if (!o.cuts.empty() && o.cuts != "spatiotemporal" && o.cuts != "spatial" && o.cuts != "product")
+    return wrong("cut " + o.cuts + ": expected spatiotemporal, spatial or product");
   Wanted w;
   w.wish = {o.what, o.connect, o.key};
   w.subject.node = o.node;
@@ -47,6 +49,8 @@ Result<Wanted> wanted_of(const command::PictureOptions& options) {
   w.subject.policy = o.policy;
   w.subject.states = o.states;
   if (o.measure != "duration") w.subject.measure = o.measure;
+  for (const scene::Cuts cuts : {wire::ViewQuestion::SPATIAL, wire::ViewQuestion::PRODUCT})
+    if (o.cuts == scene::cuts_word(cuts)) w.subject.cuts = cuts;
   w.picture = o.picture;
   w.clock = o.clock;
   if (const PictureKind& kind = picture_kind(o.picture);

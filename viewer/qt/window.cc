@@ -20,6 +20,7 @@
 #include "margay/scene/time_axis.h"
 #include "margay/text/text.h"
 #include "paint.h"
+#include "picture_kind.h"
 
 namespace margay::viewer {
 namespace {
@@ -281,7 +282,8 @@ void Window::show_status() {
   if (!d.empty())
     notes << text_of(scene::measure_name(d.question.measure())) + ", " +
                  text_of(scene::range_text(d.range(), session_.times())) + ", p " +
-                 text_of(scene::p_text(d.p)) + ", " + counted(d.parts.size(), tr("part"), tr("parts"));
+                 text_of(scene::p_text(d.p)) + ", " + counted(d.parts.size(), tr("part"), tr("parts")) +
+                 cut_of(d);
   for (const std::string& n : d.notes) notes << text_of(n);
   notes_->setText(notes.join("  |  "));
 }
@@ -385,6 +387,7 @@ std::string Window::link() const {
   to.p = s.p ? QString::number(*s.p, 'g', QLocale::FloatingPointShortest).toStdString() : "";
   to.policy = s.p ? "" : s.policy;
   to.measure = s.measure;
+  if (s.cuts != wire::ViewQuestion::SPATIOTEMPORAL) to.cuts = scene::cuts_word(s.cuts);
   to.states = s.states;
   return command::link_of(to);
 }

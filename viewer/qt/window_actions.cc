@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "command_palette.h"
+#include "cuts_menu.h"
 #include "keys_dialog.h"
 #include "measure_menu.h"
 #include "paint.h"
@@ -44,6 +45,7 @@ void Window::make_actions() {
   make_go_menu();
   make_look_menu();
   menuBar()->addMenu(new MeasureMenu(session_, this));
+  menuBar()->addMenu(new CutsMenu(session_, this));
   make_states_menu();
   make_alerts_menu();
   make_help_menu();

@@ -97,12 +97,13 @@ bool is_live(const Subject& s, const wire::Report& report) {
   const bool finest = s.level.value == 0 || s.level.value == report.slice_ns();
   const bool by_daemon = !s.p && (s.policy.empty() || s.policy == "noise");
   // What a replay shows is chosen by who plays it, and what is measured is not durations.
-  return everything && finest && by_daemon && s.slices == 0 && s.measure.empty() && !s.temporal &&
-         !report.has_replay() && !report.has_measured();
+  return everything && finest && by_daemon && s.slices == 0 && s.measure.empty() &&
+         s.cuts == wire::ViewQuestion::SPATIOTEMPORAL && !s.time_p && !report.has_replay() &&
+         !report.has_measured();
 }
 
-Result<ViewData> live_view_untrusted(const wire::Report& report, Cuts cuts) {
-  const bool temporal = cuts == Cuts::kTemporal;
+Result<ViewData> live_view_untrusted(const wire::Report& report, LivePart part) {
+  const bool temporal = part == LivePart::kTimeLine;
   const wire::PartitionView& of = temporal ? report.temporal() : report.spatiotemporal();
   if (of.parts().empty()) return fail(ErrorCode::kUnavailable, "the report lists no parts");
   if (of.parts_size() % 3 != 0) return bad_report("its parts are not triples");

@@ -1,6 +1,7 @@
 #include "margay/scene/navigation.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "durations.h"
@@ -44,13 +45,32 @@ TimeRange inside(TimeRange r, const std::optional<TimeRange>& bounds) {
 
 }  // namespace
 
+std::string cuts_text(Cuts cuts) {
+  switch (cuts) {
+    case wire::ViewQuestion::TEMPORAL:
+      return "in time only";
+    case wire::ViewQuestion::SPATIAL:
+      return "in space only";
+    case wire::ViewQuestion::PRODUCT:
+      return "in space only times in time only";
+    default:
+      return "in space and time at once";
+  }
+}
+
+std::string cuts_word(Cuts cuts) {
+  std::string word = wire::ViewQuestion::Partition_Name(cuts);
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return word;
+}
+
 wire::ViewQuestion question_of(const Subject& s, std::uint64_t token, bool curve) {
   wire::ViewQuestion q;
   q.set_token(token);
   if (s.time && s.time->from < s.time->to) {
     q.set_from_ns(s.time->from.value);
     q.set_to_ns(s.time->to.value);
-    if (!s.temporal) q.set_visits(s.visits);
+    if (s.cuts != wire::ViewQuestion::TEMPORAL) q.set_visits(s.visits);
   } else {
     q.set_slice_ns(std::max<std::int64_t>(s.level.value, 0));
   }
@@ -58,7 +78,7 @@ wire::ViewQuestion question_of(const Subject& s, std::uint64_t token, bool curve
   q.set_node(s.node == "/" ? "" : s.node);
   for (const std::string& state : s.states) q.add_states(state);
   q.set_measure(s.measure);
-  q.set_partition(s.temporal ? wire::ViewQuestion::TEMPORAL : wire::ViewQuestion::SPATIOTEMPORAL);
+  q.set_partition(s.cuts);
   if (s.p && !std::isnan(*s.p))
     q.set_p(std::clamp(*s.p, 0.0, 1.0));
   else
@@ -76,7 +96,7 @@ Subject subject_of(const wire::ViewQuestion& q) {
   s.slices = q.slices();
   s.measure = q.measure();
   s.visits = q.visits();
-  s.temporal = q.partition() == wire::ViewQuestion::TEMPORAL;
+  s.cuts = q.partition();
   if (q.has_p())
     s.p = q.p();
   else
@@ -138,13 +158,14 @@ std::string text_of(const Subject& s, TimeNs zero) {
   if (!s.time && s.level.value > 0) add("slices of " + exact_text(s.level));
   if (s.slices > 0) add(std::to_string(s.slices) + (s.slices == 1 ? " slice" : " slices"));
   if (!s.measure.empty()) add(s.measure);
-  if (s.temporal) add("in time only");
+  if (s.cuts != wire::ViewQuestion::SPATIOTEMPORAL) add(cuts_text(s.cuts));
   if (s.states.size() == 1) add(s.states.front());
   if (s.states.size() > 1) add(std::to_string(s.states.size()) + " states");
   if (s.p)
     add("p " + p_text(*s.p));
   else if (!s.policy.empty() && s.policy != "noise")
     add("p by " + s.policy);
+  if (s.time_p) add("of the time line p " + p_text(*s.time_p));
   return text;
 }
 

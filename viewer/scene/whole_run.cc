@@ -37,7 +37,7 @@ TimeRange in_run(TimeRange run, TimeNs from, std::int64_t length) {
 wire::ViewQuestion whole_run_question(TimeRange run, std::uint64_t token) {
   Subject all;
   all.time = run;
-  all.temporal = true;
+  all.cuts = wire::ViewQuestion::TEMPORAL;
   return question_of(all, token, false);
 }
 

@@ -19,6 +19,7 @@ PictureOptions everything() {
   o.node = "/node7/rank=3";
   o.p = "0.1";
   o.measure = "mean:load";
+  o.cuts = "product";
   o.states = {"MPI_Wait", "a,b&c"};
   return o;
 }
@@ -26,7 +27,7 @@ PictureOptions everything() {
 TEST(Link, IsOneLineThatLeadsBack) {
   const std::string link = link_of(everything());
   EXPECT_EQ(link,
-            "margay:///data/a%20b/night.margay#t=14.9-15.1&n=/node7/rank%3D3&p=0.1&o=mean:load&"
+            "margay:///data/a%20b/night.margay#t=14.9-15.1&n=/node7/rank%3D3&p=0.1&o=mean:load&cut=product&"
             "s=MPI_Wait,a%2Cb%26c");
   const auto back = options_of_link(link);
   ASSERT_TRUE(back) << back.error().message;

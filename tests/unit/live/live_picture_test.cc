@@ -116,8 +116,8 @@ TEST(LivePicture, IsWhatTheBatchSolverFindsInTheArchiveAtTheSameP) {
     ViewMaker maker(*archive, clock, {});
     SCOPED_TRACE("p " + std::to_string(p.value_or(-1)) + ", seed " + std::to_string(plan.seed));
     const wire::Report report = reported(plan, job, p);
-    for (const scene::Cuts cuts : {scene::Cuts::kSpatiotemporal, scene::Cuts::kTemporal}) {
-      const bool temporal = cuts == scene::Cuts::kTemporal;
+    for (const scene::LivePart cuts : {scene::LivePart::kPicture, scene::LivePart::kTimeLine}) {
+      const bool temporal = cuts == scene::LivePart::kTimeLine;
       SCOPED_TRACE(temporal ? "temporal" : "spatiotemporal");
       const auto picture = scene::live_view_untrusted(report, cuts);
       ASSERT_TRUE(picture) << picture.error().message;

@@ -51,7 +51,7 @@ TEST(LiveView, StatesThatNobodyIsInAreNotThere) {
 TEST(LiveView, TheTemporalOneIsOfTheRootAlone) {
   std::mt19937_64 rng(1);
   const wire::Report report = support::report_of(support::random_view(rng, {}));
-  const auto temporal = live_view_untrusted(report, Cuts::kTemporal);
+  const auto temporal = live_view_untrusted(report, LivePart::kTimeLine);
   ASSERT_TRUE(temporal) << temporal.error().message;
   EXPECT_TRUE(temporal->temporal);
   EXPECT_EQ(temporal->nodes.size(), 1u);
@@ -80,7 +80,8 @@ TEST(LiveView, IsOfTheNewestOfEverythingAtTheDaemonsP) {
   EXPECT_TRUE(differs([](Subject& s) { s.slices = 20; }));
   EXPECT_TRUE(differs([](Subject& s) { s.level = seconds(1); }));
   EXPECT_TRUE(differs([](Subject& s) { s.measure = "bytes"; }));
-  EXPECT_TRUE(differs([](Subject& s) { s.temporal = true; }));
+  EXPECT_TRUE(differs([](Subject& s) { s.cuts = wire::ViewQuestion::PRODUCT; }));
+  EXPECT_TRUE(differs([](Subject& s) { s.time_p = 0.1; }));
   EXPECT_TRUE(differs([](Subject& s) { s.p = 0.1; }));
   EXPECT_TRUE(differs([](Subject& s) { s.policy = "jump"; }));
   wire::Report other = report;
@@ -126,7 +127,7 @@ TEST(LiveView, SurvivesMutations) {
     for (int k = 0; k < 3; ++k) bytes[rng() % bytes.size()] = static_cast<char>(rng());
     wire::Report changed;
     if (!changed.ParseFromString(bytes)) continue;
-    for (const Cuts cuts : {Cuts::kSpatiotemporal, Cuts::kTemporal}) {
+    for (const LivePart cuts : {LivePart::kPicture, LivePart::kTimeLine}) {
       const auto d = live_view_untrusted(changed, cuts);
       if (!d || d->empty()) continue;
       double area = 0;

@@ -26,7 +26,7 @@ TEST(Navigation, QuestionSaysAllThatIsLookedAt) {
   s.slices = 100;
   s.level = DurationNs(kS);
   s.measure = "bytes";
-  s.temporal = true;
+  s.cuts = wire::ViewQuestion::TEMPORAL;
   s.p = 0.25;
   s.policy = "jump";
   const wire::ViewQuestion q = question_of(s, 42, true);
@@ -83,7 +83,7 @@ TEST(Navigation, SubjectOfAQuestionIsWhatItWasMadeOf) {
   s.states = {"MPI_Send"};
   s.slices = 100;
   s.measure = "bytes";
-  s.temporal = true;
+  s.cuts = wire::ViewQuestion::TEMPORAL;
   s.p = 0.25;
   EXPECT_EQ(subject_of(question_of(s, 1, true)), s);
   Subject newest;
@@ -153,7 +153,7 @@ TEST(Navigation, InWords) {
   s.node = "/node7";
   s.time = range(12 * kS + 7, 20 * kS + 7);
   s.measure = "bytes";
-  s.temporal = true;
+  s.cuts = wire::ViewQuestion::TEMPORAL;
   s.states = {"MPI_Send"};
   s.p = 0.25;
   EXPECT_EQ(text_of(s, TimeNs(7)), "/node7, 12 s to 20 s, bytes, in time only, MPI_Send, p 0.25");

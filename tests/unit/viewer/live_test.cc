@@ -60,7 +60,7 @@ TEST(SingleCalls, AreAskedForWithAPartOfTheRun) {
   EXPECT_EQ(a.session.asked_for().slices, 64u);
   EXPECT_EQ(scene::question_of(a.session.asked_for(), 1, false).visits(), Session::kMostCalls);
   scene::Subject temporal = a.session.asked_for();
-  temporal.temporal = true;
+  temporal.cuts = wire::ViewQuestion::TEMPORAL;
   EXPECT_EQ(scene::question_of(temporal, 1, false).visits(), 0u);
   a.session.whole();
   EXPECT_EQ(a.session.asked_for().visits, 0u) << "of the whole run the partition is looked at";

@@ -12,6 +12,7 @@
 #include <QTemporaryDir>
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "../../support/runtime_place.h"
 #include "damaged.h"
@@ -253,6 +254,36 @@ TEST_F(Render, ALinkIsWhatItsOptionsAre) {
   const Said said = render("margay://example#t=10");
   EXPECT_EQ(said.code, 2);
   EXPECT_THAT(said.words, HasSubstr("margay://example#t=10: expected a range of time in t"));
+}
+
+TEST_F(Render, IsCutAsSomebodyWants) {
+  const auto shape = [&](const char* cut, const char* p) {
+    std::set<QString> nodes, times, parts;
+    const std::vector<QStringList> rows = table_of({"--cut", cut, "--p", p});
+    const auto column = [&](const char* name) { return rows[0].indexOf(name); };
+    const auto path = column("resource"), begin = column("begin (s)"), end = column("end (s)");
+    EXPECT_TRUE(path >= 0 && begin >= 0 && end >= 0) << rows[0].join(',').toStdString();
+    for (std::size_t i = 1; i < rows.size() && path >= 0 && begin >= 0 && end >= 0; ++i) {
+      nodes.insert(rows[i][path]);
+      times.insert(rows[i][begin] + ".." + rows[i][end]);
+      parts.insert(rows[i][path] + " " + rows[i][begin] + ".." + rows[i][end]);
+    }
+    return std::tuple(nodes.size(), times.size(), parts.size());
+  };
+  const auto [nodes, all_time, spatial] = shape("spatial", "0.01");
+  EXPECT_GT(nodes, 1u);
+  EXPECT_EQ(all_time, 1u) << "each node over all of the time";
+  EXPECT_EQ(spatial, nodes);
+  const auto [same_nodes, times, product] = shape("product", "0.01");
+  EXPECT_EQ(same_nodes, nodes);
+  EXPECT_GT(times, 1u);
+  EXPECT_EQ(product, nodes * times);
+  const auto [n, t, both] = shape("spatiotemporal", "0.01");
+  EXPECT_NE(both, n * t);
+  EXPECT_THAT(svg_of({"--cut", "product"}), HasSubstr("cut in space only times in time only"));
+  EXPECT_THAT(svg_of({}), Not(HasSubstr("cut in")));
+  EXPECT_THAT(render("margay://example#cut=temporal").words,
+              HasSubstr("expected spatiotemporal, spatial or product"));
 }
 
 // The bytes of each state over all bars are those of its events.

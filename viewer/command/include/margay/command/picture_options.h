@@ -22,6 +22,7 @@ struct PictureOptions {
   std::string from, to;  // durations since the run's begin
   std::string node, p, policy;
   std::string measure;              // as margay partition --operator says it; "": duration
+  std::string cuts;                 // "spatial", "product"; "" and "spatiotemporal": in both at once
   std::vector<std::string> states;  // none: all
   std::string picture;              // of picture_names(); "": the window's choice, of a file an overview
   std::uint32_t slices = 0;         // 0 to 1000; 0: as many as are useful

@@ -17,6 +17,12 @@ namespace margay::scene {
 
 inline constexpr std::uint32_t kMostAskedSlices = 1000;  // wire::ViewQuestion.slices
 
+using Cuts = wire::ViewQuestion::Partition;
+// "in space and time at once", "in space only": how it is cut.
+std::string cuts_text(Cuts cuts);
+// "spatiotemporal", "temporal", "spatial" or "product", as options have it.
+std::string cuts_word(Cuts cuts);
+
 struct Subject {
   std::optional<TimeRange> time;    // none: the newest slices, following the run
   std::string node;                 // path; "" or "/": all
@@ -24,10 +30,11 @@ struct Subject {
   std::uint32_t slices = 0;         // 0: as the daemon thinks best
   DurationNs level{};               // slice duration, without `time`; 0: the finest
   std::string measure;              // "": durations
-  bool temporal = false;            // cuts in time for all resources alike
-  std::optional<double> p;          // asked for; or else
-  std::string policy;               // "noise", "jump"; "": noise
-  std::uint32_t visits = 0;         // of a `time`: single visits, if there are no more
+  Cuts cuts = wire::ViewQuestion::SPATIOTEMPORAL;
+  std::optional<double> p;       // asked for; or else
+  std::string policy;            // "noise", "jump"; "": noise
+  std::optional<double> time_p;  // of the time line; none: the picture's. No part of the question
+  std::uint32_t visits = 0;      // of a `time`: single visits, if there are no more
   bool operator==(const Subject&) const = default;
 };
 
