@@ -230,6 +230,22 @@ QString Overview::annotations(std::uint32_t node, TimeNs time) const {
   return out;
 }
 
+// Who it was waited for, and how long this one did.
+QString Overview::collective_text(const scene::Visit& v) const {
+  const scene::ViewData& seen = session_.data();
+  const auto index = static_cast<std::uint32_t>(&v - seen.visits.data());
+  const scene::Collective* c = scene::collective_of(session_.collectives(), index);
+  if (c == nullptr) return {};
+  const QString last = text_of(seen.nodes[seen.visits[c->last].node].path).toHtmlEscaped();
+  return "<br>" +
+         tr("%1 are in it at once; the last came %2 after the first: %3")
+             .arg(c->visits.size())
+             .arg(text_of(scene::duration_text(c->last_in - c->first_in)), last) +
+         (index == c->last ? QString()
+                           : "<br>" + tr("in it %1 before the last came")
+                                          .arg(text_of(scene::duration_text(c->last_in - v.begin))));
+}
+
 // "/node1/rank6  MPI_Recv  1.23 ms from 12.34 s on", and what was told at `time`.
 QString Overview::details(const scene::Visit& v, TimeNs time) const {
   const scene::ViewData& seen = session_.data();
@@ -249,6 +265,7 @@ QString Overview::details(const scene::Visit& v, TimeNs time) const {
   if (v.several_calls) out += "<br>" + tr("several calls, one behind the other");
   if (v.begun_before) out += "<br>" + tr("it may have begun before");
   if (v.goes_on) out += "<br>" + tr("it goes on");
+  out += collective_text(v);
   int told = 0;
   for (const std::uint32_t i : scene::messages_of(seen, v)) {
     const scene::Message& m = seen.messages[i];

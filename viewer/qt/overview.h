@@ -54,6 +54,7 @@ class Overview : public View {
   void paint_marks(QPainter& p);
   void paint_badge(QPainter& p);
   QString empty_text() const;
+  QString collective_text(const scene::Visit& visit) const;
 
   scene::Layout layout_;
   std::vector<scene::Bar> bars_;

@@ -9,6 +9,7 @@
 #include <QString>
 
 #include "alerts.h"
+#include "margay/scene/collectives.h"
 #include "margay/scene/gantt.h"
 #include "margay/scene/layout.h"
 #include "margay/scene/palette.h"
@@ -57,6 +58,9 @@ enum class BarNumbers { kNone, kShown };
 void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
                 const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette,
                 BarNumbers numbers = BarNumbers::kNone);
+// Collective calls, each framed over all of its rows.
+void paint_bands(QPainter& p, const QRectF& area, const scene::Palette& palette,
+                 const std::vector<scene::Band>& bands);
 // No family of states has this red, light or dark.
 QColor alert_colour(const scene::Palette& palette);
 // Alerts as bars at the foot of the phases' ribbon, and as frames round the resources they blame: 256 of

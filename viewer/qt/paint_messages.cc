@@ -1,5 +1,6 @@
 #include <QFontMetricsF>
 #include <QObject>
+#include <QPainterPath>
 
 #include "paint.h"
 
@@ -51,6 +52,32 @@ void paint_messages(QPainter& p, const QRectF& area, const Picture& picture, con
     p.fillRect(box, colour_of(picture.palette.background()));
     p.drawText(box, Qt::AlignCenter, text);
   }
+  p.restore();
+}
+
+void paint_bands(QPainter& p, const QRectF& area, const scene::Palette& palette,
+                 const std::vector<scene::Band>& bands) {
+  if (bands.empty()) return;
+  // Together, and without smoothing: there may be some hundreds, over a thousand rows each.
+  QPainterPath path;
+  for (const scene::Band& band : bands) {
+    QPolygonF outline;
+    for (const scene::Band::Edge& e : band.edges)
+      outline << QPointF(area.left() + e.x0, area.top() + e.y0)
+              << QPointF(area.left() + e.x0, area.top() + e.y1);
+    for (auto e = band.edges.rbegin(); e != band.edges.rend(); ++e)
+      outline << QPointF(area.left() + e->x1, area.top() + e->y1)
+              << QPointF(area.left() + e->x1, area.top() + e->y0);
+    path.addPolygon(outline);
+    path.closeSubpath();
+  }
+  p.save();
+  p.setClipRect(area);
+  p.setRenderHint(QPainter::Antialiasing, false);
+  p.setBrush(Qt::NoBrush);
+  QColor ink = colour_of(palette.ink());
+  p.setPen(QPen(ink, 0));
+  p.drawPath(path);
   p.restore();
 }
 

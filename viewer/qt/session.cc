@@ -212,6 +212,10 @@ void Session::set_messages(bool shown) {
   if (std::exchange(look_.messages, shown) != shown) emit view_changed();
 }
 
+void Session::set_bands(bool shown) {
+  if (std::exchange(look_.bands, shown) != shown) emit view_changed();
+}
+
 scene::Subject Session::asked_for() const {
   return held_ && !history_.now().time ? of_the_picture() : with_calls(history_.now());
 }
@@ -228,6 +232,7 @@ void Session::take(ViewPtr data) {
   selection_ = selected_in(*data);
   data_ = std::move(data);
   learn(data_->states);
+  collectives_ = scene::collectives(*data_);
   // The curve there was stays until the new one is there.
   if (!data_->curve.empty() || data_->question.curve()) steps_ = scene::steps_of(*data_);
   steps_.current = scene::step_at(steps_, data_->p);

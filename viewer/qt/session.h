@@ -23,6 +23,7 @@
 #include "alerts.h"
 #include "beside_question.h"
 #include "link.h"
+#include "margay/scene/collectives.h"
 #include "margay/scene/layout.h"
 #include "margay/scene/navigation.h"
 #include "margay/scene/palette.h"
@@ -70,6 +71,11 @@ class Session : public QObject {
   enum class Calls { kNever, kCloser, kAlways };
   Calls calls() const { return look_.calls; }
   void set_calls(Calls calls);
+  // Of the picture's single calls.
+  const std::vector<scene::Collective>& collectives() const { return collectives_; }
+  // With single calls, those of a collective framed as one.
+  bool shows_bands() const { return look_.bands; }
+  void set_bands(bool shown);
   // With single calls, the messages between them.
   bool shows_messages() const { return look_.messages; }
   void set_messages(bool shown);
@@ -243,6 +249,7 @@ class Session : public QObject {
   ViewPtr data_, temporal_;
   scene::WholeRun whole_run_;
   EventSumsPtr sums_[2];
+  std::vector<scene::Collective> collectives_;
   ReportPtr pictured_;  // data_ and temporal_ are this one's; null: they were asked for
   scene::Folding folding_;
   scene::Rows rows_;
@@ -262,7 +269,7 @@ class Session : public QObject {
   int asked_again_ = 0;
   struct Look {
     Calls calls = Calls::kNever;
-    bool messages = true, by_clock = false, steps_of_time = false;
+    bool messages = true, bands = true, by_clock = false, steps_of_time = false;
     double threshold = scene::kUsualThreshold;
   } look_;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;

@@ -78,6 +78,10 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   const Picture picture{data, session.rows(), palette};
   paint_rects(p, sheet.picture, picture, contents.layout);
   paint_calls(p, sheet.picture, picture, session.scroll(), contents.calls);
+  if (session.shows_bands())
+    paint_bands(p, sheet.picture, palette,
+                scene::collective_bands(data, session.collectives(), session.rows(),
+                                        sheet.viewport(time, session.scroll())));
   paint_annotations(p, sheet.picture, picture, contents.calls.annotations);
   if (session.shows_messages()) paint_messages(p, sheet.picture, picture, contents.calls);
   hatch_beyond(p, sheet.picture, data.range(), time, palette);

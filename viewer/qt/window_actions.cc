@@ -159,6 +159,10 @@ void Window::make_look_menu() {
                      [this] { session_.set_messages(messages_->isChecked()); });
   messages_->setCheckable(true);
   messages_->setChecked(session_.shows_messages());
+  QAction* bands = action(look_, tr("Collective calls as bands"), {QKeySequence("B")}, [] {});
+  bands->setCheckable(true);
+  bands->setChecked(session_.shows_bands());
+  connect(bands, &QAction::toggled, this, [this](bool shown) { session_.set_bands(shown); });
   clock_ = action(look_, tr("Times by the &wall clock"), {QKeySequence("W")},
                   [this] { tell_by_clock(clock_->isChecked()); });
   clock_->setCheckable(true);
