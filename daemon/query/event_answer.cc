@@ -5,6 +5,7 @@
 
 #include "event_sums.h"
 #include "margay/base/text.h"
+#include "margay/query/waits.h"
 
 namespace margay::daemon {
 namespace {
@@ -68,6 +69,29 @@ void put_question(const EventPageRequest& r, const EventQuery& list, wire::Event
   q.mutable_after()->set_rows(r.after->rows);
 }
 
+// One at a time: each is in the list once.
+Status put_waits(const store::Archive& archive, const store::Resume& resume, const EventPageRequest& r,
+                 const EventQuery& list, wire::EventsAnswer& answer) {
+  const auto read = read_waits(archive, resume, {list.nodes, r.except, list.from, list.to, list.go_on});
+  if (!read && read.error().code == ErrorCode::kTimeout)
+    return fail(
+        ErrorCode::kTimeout,
+        "so much happened in this stretch that it was not read to its end in time: who waited for whom "
+        "is not known");
+  if (!read) return tl::unexpected(read.error());
+  wire::EventsWaits& out = *answer.mutable_waits();
+  const auto waited = static_cast<double>(read->waited.value);
+  out.set_leaves(static_cast<std::uint32_t>(read->leaves));
+  out.set_waited_ns(static_cast<std::uint64_t>(read->waited.value));
+  out.set_unknown_ns(static_cast<std::uint64_t>(std::max(0.0, read->unknown * waited + 0.5)));
+  for (const WaitedFor& w : read->partners) {
+    out.add_partner(static_cast<std::uint32_t>(answer.resources_size()));
+    out.add_for_ns(static_cast<std::uint64_t>(w.time.value));
+    answer.add_resources(clean_utf8(w.resource));
+  }
+  return {};
+}
+
 }  // namespace
 
 wire::EventsAnswer answer_events(const store::Archive& archive, const store::Resume& resume,
@@ -80,10 +104,14 @@ wire::EventsAnswer answer_events(const store::Archive& archive, const store::Res
   if (list.to <= list.from) return events_error(0, "this run: nothing is in this range of it");
   const TimeNs until = clock.monotonic() + request.patience;
   list.go_on = [&] { return go_on() && clock.monotonic() < until; };
-  if (request.kind == EventPageRequest::Kind::kSums || request.kind == EventPageRequest::Kind::kPairs) {
+  const bool waits = request.kind == EventPageRequest::Kind::kWaits;
+  if (waits) list.to = std::min(list.to, list.from + WaitsQuery::kLongest);
+  if (waits || request.kind == EventPageRequest::Kind::kSums ||
+      request.kind == EventPageRequest::Kind::kPairs) {
     wire::EventsAnswer sums;
-    if (const Status ok = put_sums(archive, resume, request.kind, request.most, list, sums); !ok)
-      return events_error(0, ok.error().message);
+    const Status ok = waits ? put_waits(archive, resume, request, list, sums)
+                            : put_sums(archive, resume, request.kind, request.most, list, sums);
+    if (!ok) return events_error(0, ok.error().message);
     put_question(request, list, *sums.mutable_question());
     sums.set_zero_ns(extent.zero.value);
     sums.set_read_until_ns(list.to.value);

@@ -43,23 +43,27 @@ Status check_names(const char* field, const Names& names, std::size_t longest, i
 Status check(const wire::EventsQuestion& q) {
   const bool whole = q.from_ns() == 0 && q.to_ns() == 0;
   if (!whole && q.to_ns() <= q.from_ns()) return nonsense("to_ns: is not after from_ns");
-  if (q.kind() < wire::EventsQuestion::BY_TIME || q.kind() > wire::EventsQuestion::PAIRS)
+  if (q.kind() < wire::EventsQuestion::BY_TIME || q.kind() > wire::EventsQuestion::WAITS)
     return nonsense("kind: is unknown");
-  const std::uint32_t most =
-      q.kind() == wire::EventsQuestion::PAIRS ? Request::kMostPairs : Request::kMostRows;
+  const bool pairs = q.kind() == wire::EventsQuestion::PAIRS, waits = q.kind() == wire::EventsQuestion::WAITS;
+  const std::uint32_t most = waits ? 1 : pairs ? Request::kMostPairs : Request::kMostRows;
   if (q.most() < 1 || q.most() > most)
     return nonsense("most: " + std::to_string(q.most()) + ", expected 1 to " + std::to_string(most));
-  const bool sums = q.kind() == wire::EventsQuestion::SUMS || q.kind() == wire::EventsQuestion::PAIRS;
+  const bool sums = q.kind() == wire::EventsQuestion::SUMS || pairs || waits;
   if (sums && q.has_after()) return nonsense("after: sums are not in pages");
-  if (q.kind() == wire::EventsQuestion::PAIRS &&
+  if ((pairs || waits) &&
       (q.states_size() + q.names_size() + q.paths_size() > 0 || !q.match().empty() || q.least_ns() != 0 ||
        q.most_ns() != 0 || q.least_bytes() != 0 || q.most_bytes() != 0 || q.has_peer()))
-    return nonsense("kind: of PAIRS only nodes can be chosen");
+    return nonsense(pairs ? "kind: of PAIRS only nodes can be chosen"
+                          : "kind: of WAITS only nodes can be chosen, and what is left out of them");
+  if (!waits && q.except_size() > 0) return nonsense("except: is of WAITS alone");
+  if (waits && q.nodes_size() == 0) return nonsense("nodes: WAITS is of one at least");
   int left = Request::kMostNames;
   for (const Status& ok : {check_names("nodes", q.nodes(), Request::kLongestPath, left),
                            check_names("states", q.states(), Request::kLongestName, left),
                            check_names("names", q.names(), Request::kLongestName, left),
-                           check_names("paths", q.paths(), Request::kLongestPath, left)})
+                           check_names("paths", q.paths(), Request::kLongestPath, left),
+                           check_names("except", q.except(), Request::kLongestPath, left)})
     if (!ok) return ok;
   if (q.match().size() > Request::kLongestMatch)
     return nonsense("match: longer than " + std::to_string(Request::kLongestMatch) + " bytes");
@@ -87,6 +91,7 @@ Result<EventPageRequest> decode_events_untrusted(const wire::EventsQuestion& q) 
   EventQuery& list = r.list;
   list.from = TimeNs(q.from_ns()), list.to = TimeNs(q.to_ns());
   list.nodes.assign(q.nodes().begin(), q.nodes().end());
+  r.except.assign(q.except().begin(), q.except().end());
   list.states.assign(q.states().begin(), q.states().end());
   list.names.assign(q.names().begin(), q.names().end());
   list.paths.assign(q.paths().begin(), q.paths().end());

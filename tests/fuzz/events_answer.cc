@@ -3,6 +3,7 @@
 #include "fuzz.h"
 #include "margay/scene/event_rows.h"
 #include "margay/scene/event_sums.h"
+#include "margay/scene/event_waits.h"
 #include "proto_mutator.h"
 #include "synthetic_view.h"
 
@@ -70,6 +71,18 @@ void check_sums(const wire::EventsAnswer& answer, std::size_t columns, unsigned 
   }
 }
 
+void check_waits(const wire::EventsAnswer& answer) {
+  const auto waits = scene::event_waits_untrusted(answer);
+  FUZZ_CHECK(waits || !waits.error().message.empty(), "waits, or a sentence");
+  if (!waits) return;
+  double all = waits->unknown;
+  for (const scene::EventWaits::Partner& p : waits->partners) {
+    FUZZ_CHECK(p.time >= DurationNs(0) && p.time <= waits->waited, "no longer than all");
+    all += p.share;
+  }
+  FUZZ_CHECK(all <= 1 + 1e-9, "shares of a whole");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -81,6 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!answer.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return 0;
   check_page(answer);
   check_sums(answer, columns, flags);
+  check_waits(answer);
   return 0;
 }
 

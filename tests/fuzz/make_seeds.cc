@@ -353,6 +353,12 @@ void events() {
   }
   put("pairs", 0, pairs);
   put("pairs-folded", 1, pairs);
+  wire::EventsAnswer waits = begin(wire::EventsQuestion::WAITS);
+  waits.mutable_waits()->set_leaves(3), waits.mutable_waits()->set_waited_ns(4000);
+  waits.mutable_waits()->set_unknown_ns(500);
+  for (std::uint32_t i = 0; i < 3; ++i)
+    waits.mutable_waits()->add_partner(i), waits.mutable_waits()->add_for_ns(900);
+  put("waits", 0, waits);
   wire::EventsAnswer refused;
   refused.set_error("choose a shorter one");
   put("refused", 0, refused);

@@ -140,6 +140,8 @@ void Link::take_events(const wire::EventsAnswer& answer) {
   const auto kind = answer.question().kind();
   if (kind == wire::EventsQuestion::SUMS || kind == wire::EventsQuestion::PAIRS)
     tell(scene::event_sums_untrusted(answer), &Link::summed);
+  else if (kind == wire::EventsQuestion::WAITS)
+    tell(scene::event_waits_untrusted(answer), &Link::waits_known);
   else
     tell(scene::event_page_untrusted(answer), &Link::listed);
 }

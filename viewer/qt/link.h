@@ -22,6 +22,7 @@
 #include "margay/feed/feed.h"
 #include "margay/scene/event_pages.h"
 #include "margay/scene/event_sums.h"
+#include "margay/scene/event_waits.h"
 #include "margay/scene/view_data.h"
 #include "margay/wire/control.pb.h"
 
@@ -31,6 +32,7 @@ using feed::ReportPtr;
 using ViewPtr = std::shared_ptr<const scene::ViewData>;
 using scene::EventPagePtr;
 using EventSumsPtr = std::shared_ptr<const scene::EventSums>;
+using EventWaitsPtr = std::shared_ptr<const scene::EventWaits>;
 
 struct LinkTo {
   std::string run;      // by name, here; "": the newest, and when it is gone the newest again; or
@@ -60,6 +62,7 @@ class Link : public QObject {
   void refused(quint64 token, QString why);
   void listed(margay::viewer::EventPagePtr page);
   void summed(margay::viewer::EventSumsPtr sums);
+  void waits_known(margay::viewer::EventWaitsPtr waits);
   void not_listed(quint64 token, QString why);
   void said(QString sentence);            // an answer to what send() asked for
   void changed(bool there, QString why);  // whether the daemon is heard of
@@ -102,3 +105,4 @@ class Link : public QObject {
 Q_DECLARE_METATYPE(margay::viewer::ViewPtr)
 Q_DECLARE_METATYPE(margay::viewer::EventPagePtr)
 Q_DECLARE_METATYPE(margay::viewer::EventSumsPtr)
+Q_DECLARE_METATYPE(margay::viewer::EventWaitsPtr)

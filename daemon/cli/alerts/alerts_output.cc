@@ -240,8 +240,8 @@ std::string evidence_text(const Evidence& e) {
     for (const WaitedFor& w : e.waits.partners)
       if (w.share >= kLeastWaited)
         text += (text.empty() ? "" : ", ") + safe(w.resource, 2 * kWidest) + " " + percent(w.share);
-    if (e.waits.untold >= kLeastWaited)
-      text += (text.empty() ? "" : ", ") + std::string("unknown partner ") + percent(e.waits.untold);
+    if (e.waits.unknown >= kLeastWaited)
+      text += (text.empty() ? "" : ", ") + std::string("unknown partner ") + percent(e.waits.unknown);
     line(out, "waited for", text);
   }
   out += "\nThe cells around its onset:\n\n" + cells_text(e, begin) + "\n";
@@ -268,7 +268,7 @@ std::string evidence_json(const Evidence& e) {
   for (const WaitedFor& w : e.waits.partners)
     j["waits_for"].push_back(
         {{"resource", clean_utf8(w.resource)}, {"for_ns", w.time.value}, {"share", w.share}});
-  j["waited"] = {{"leaves", e.waits.leaves}, {"ns", e.waits.waited.value}, {"untold_share", e.waits.untold}};
+  j["waited"] = {{"leaves", e.waits.leaves}, {"ns", e.waits.waited.value}, {"untold_share", e.waits.unknown}};
   j["settings"] = e.settings;
   j["again"] = {{"exact", e.again.exact}, {"same", e.again.same}};
   j["again"]["alert"] = e.again.alert ? alert_json(*e.again.alert) : ordered_json(nullptr);

@@ -112,6 +112,16 @@ Result<DerivedAgain> derive_again(const store::Archive& archive, const store::Re
 
 }  // namespace
 
+WaitsQuery waits_of(const alert::Alert& a) {
+  WaitsQuery query;
+  query.from = a.onset;
+  query.to = a.end.value_or(a.onset + WaitsQuery::kLongest);
+  if (a.kind != alert::Kind::kPerturbation && a.kind != alert::Kind::kStall) return query;
+  query.nodes = a.affected;
+  query.except = a.likely_cause;
+  return query;
+}
+
 Result<std::vector<alert::Alert>> read_alerts(const store::Archive& archive) {
   const auto records = archive.alerts();
   if (!records) return tl::unexpected(records.error());
@@ -146,7 +156,7 @@ Result<Evidence> collect_evidence(const store::Archive& archive, const alert::Al
   auto again = derive_again(archive, *resume, alert, e.settings);
   if (!again) return tl::unexpected(again.error());
   e.again = std::move(*again);
-  auto waits = read_waits(archive, *resume, alert);
+  auto waits = read_waits(archive, *resume, waits_of(alert));
   if (!waits) return tl::unexpected(waits.error());
   e.waits = std::move(*waits);
   return e;

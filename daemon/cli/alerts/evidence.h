@@ -12,8 +12,8 @@
 #include "margay/alert/alert.h"
 #include "margay/alert/handling.h"
 #include "margay/base/result.h"
+#include "margay/query/waits.h"
 #include "margay/store/archive.h"
-#include "waits.h"
 
 namespace margay::daemon {
 
@@ -48,6 +48,9 @@ struct Evidence {
   Waits waits;  // whom those that it affects waited for meanwhile
 };
 
+// Whom those that it affects waited for while it lasted, those who are no likely cause: what is asked of
+// read_waits(). Only of perturbations and stalls.
+WaitsQuery waits_of(const alert::Alert& alert);
 // All alerts of the archive, by onset; a record that does not read is an error.
 Result<std::vector<alert::Alert>> read_alerts(const store::Archive& archive);
 // `alert`: one of them. Cost: a replay up to the alert's last word, and the slices of the table.

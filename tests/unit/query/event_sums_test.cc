@@ -7,6 +7,7 @@
 
 #include "margay/query/event_answer.h"
 #include "margay/query/message_list.h"
+#include "margay/query/waits.h"
 #include "view_support.h"
 
 namespace margay::daemon {
@@ -142,6 +143,48 @@ TEST_F(Sums, OfMessagesAreThoseOfTheList) {
   for (int i = 1; i < a.sums_size(); ++i) EXPECT_LE(a.sums(i).bytes(), a.sums(i - 1).bytes());
 }
 
+// Rank 6 of the example was stopped, and the others waited, for it among others.
+wire::EventsQuestion about_the_stopped(wire::EventsQuestion q) {
+  q.set_most(1);
+  q.add_nodes("/");
+  q.add_except("/node1/rank6");
+  return q;
+}
+
+TEST_F(Sums, WhomResourcesWaitedForIsThatOfAlertsShow) {
+  const wire::EventsQuestion q = about_the_stopped(question(wire::EventsQuestion::WAITS));
+  const wire::EventsAnswer a = answer_to(q);
+  ASSERT_EQ(a.error(), "");
+  const auto plain =
+      read_waits(*archive_, *resume_, {{"/"}, {"/node1/rank6"}, TimeNs(q.from_ns()), TimeNs(q.to_ns()), {}});
+  ASSERT_TRUE(plain) << plain.error().message;
+  ASSERT_FALSE(plain->partners.empty());
+  const wire::EventsWaits& w = a.waits();
+  EXPECT_EQ(w.leaves(), 15u);
+  EXPECT_EQ(w.waited_ns(), static_cast<std::uint64_t>(plain->waited.value));
+  EXPECT_NEAR(static_cast<double>(w.unknown_ns()), plain->unknown * static_cast<double>(plain->waited.value),
+              2);
+  ASSERT_EQ(static_cast<std::size_t>(w.partner_size()), plain->partners.size());
+  for (int i = 0; i < w.partner_size(); ++i) {
+    EXPECT_EQ(a.resources(static_cast<int>(w.partner(i))),
+              plain->partners[static_cast<std::size_t>(i)].resource);
+    EXPECT_EQ(w.for_ns(i),
+              static_cast<std::uint64_t>(plain->partners[static_cast<std::size_t>(i)].time.value));
+  }
+}
+
+TEST_F(Sums, WhoWaitedIsNotSaidOfAHalfAndOfALongStretchTheFirstMinute) {
+  wire::EventsQuestion q = about_the_stopped(question(wire::EventsQuestion::WAITS));
+  const wire::EventsAnswer half = answer_to(q, [] { return false; });
+  EXPECT_THAT(half.error(), HasSubstr("who waited for whom is not known"));
+  EXPECT_FALSE(half.has_waits());
+  q.set_from_ns(0), q.set_to_ns(0);
+  const wire::EventsAnswer all = answer_to(q);
+  ASSERT_EQ(all.error(), "");
+  EXPECT_LE(all.question().to_ns() - all.question().from_ns(), WaitsQuery::kLongest.value);
+  EXPECT_GT(all.waits().waited_ns(), 0u);
+}
+
 TEST_F(Sums, WhatIsLeftOutIsCounted) {
   for (const auto kind : {wire::EventsQuestion::SUMS, wire::EventsQuestion::PAIRS}) {
     const wire::EventsAnswer all = answer_to(question(kind)), few = answer_to(question(kind, 3));
@@ -170,6 +213,16 @@ TEST_F(Sums, AQuestionForTooManyIsRefused) {
   EXPECT_TRUE(decode_events_untrusted(q));
   q.set_match("rank");
   EXPECT_THAT(decode_events_untrusted(q).error().message, HasSubstr("of PAIRS only nodes"));
+  q.clear_match(), q.add_except("/node1/rank6");
+  EXPECT_THAT(decode_events_untrusted(q).error().message, HasSubstr("except: is of WAITS alone"));
+  q.set_kind(wire::EventsQuestion::WAITS);
+  EXPECT_THAT(decode_events_untrusted(q).error().message, HasSubstr("most: 2000, expected 1 to 1"));
+  q.set_most(1);
+  EXPECT_TRUE(decode_events_untrusted(q));
+  for (int i = 0; i < EventPageRequest::kMostNames; ++i) q.add_except("/node1/rank7");
+  EXPECT_THAT(decode_events_untrusted(q).error().message, HasSubstr("more than 256 names"));
+  q.clear_except(), q.clear_nodes();
+  EXPECT_THAT(decode_events_untrusted(q).error().message, HasSubstr("nodes: WAITS is of one at least"));
   q = question(wire::EventsQuestion::SUMS);
   q.mutable_after()->set_rows(1);
   EXPECT_THAT(decode_events_untrusted(q).error().message, HasSubstr("after: "));

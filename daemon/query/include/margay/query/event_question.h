@@ -29,13 +29,14 @@ struct EventPageRequest {
   static constexpr std::uint64_t kMostMatchSize = 1024;
   static constexpr DurationNs kLongestPatience = seconds(5);
 
-  enum class Kind { kByTime, kLongest, kDensity, kSums, kPairs };
+  enum class Kind { kByTime, kLongest, kDensity, kSums, kPairs, kWaits };
 
   std::uint64_t token = 0;
   bool whole = true;  // all of the run; else [list.from, list.to)
   Kind kind = Kind::kByTime;
-  std::uint32_t most = 0;  // rows or bins, 1 to kMostRows
-  EventQuery list;         // what is left out; most and longest as the kind wants them
+  std::uint32_t most = 0;           // rows or bins, 1 to kMostRows
+  EventQuery list;                  // what is left out; most and longest as the kind wants them
+  std::vector<std::string> except;  // of kWaits
   std::optional<EventPlace> after;
   DurationNs patience = kLongestPatience;  // more than 0
 };

@@ -1,4 +1,4 @@
-#include "waits.h"
+#include "margay/query/waits.h"
 
 #include <algorithm>
 #include <map>
@@ -10,9 +10,6 @@
 namespace margay::daemon {
 namespace {
 
-constexpr DurationNs kLongest = seconds(60);
-// Calls that were entered before the onset: looked for so far back.
-constexpr DurationNs kBefore = seconds(10);
 constexpr std::uint32_t kWorld = 0;  // its number in Open MPI
 
 bool is_waiting(const model::StateInfo& state) {
@@ -20,7 +17,7 @@ bool is_waiting(const model::StateInfo& state) {
          state.family == model::StateFamily::kCollective || state.family == model::StateFamily::kWait;
 }
 
-std::string attribute(const model::Attributes& a, const char* name) {
+std::string attribute_of(const model::Attributes& a, const char* name) {
   const auto at = a.find(name);
   return at == a.end() ? std::string() : at->second;
 }
@@ -82,36 +79,56 @@ class Calls {
   std::int64_t waited_ = 0;
 };
 
+// A rank's first thread, of the job that it belongs to.
+using Ranks = std::map<std::pair<std::string, std::string>, std::string>;
+
+bool is_at_or_below(const std::string& path, const std::vector<std::string>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const std::string& node) { return model::at_or_below(path, node); });
+}
+
+// Most first; what is beyond kMostPartners has a partner that is not listed.
+void put_partners(const std::map<std::string, std::int64_t>& by_resource, Waits& out) {
+  const auto waited = static_cast<double>(out.waited.value);
+  std::int64_t known = 0;
+  for (const auto& [resource, ns] : by_resource) {
+    out.partners.push_back({resource, DurationNs(ns), static_cast<double>(ns) / waited});
+    known += ns;
+  }
+  std::stable_sort(out.partners.begin(), out.partners.end(),
+                   [](const WaitedFor& x, const WaitedFor& y) { return x.time > y.time; });
+  if (out.partners.size() > WaitsQuery::kMostPartners) out.partners.resize(WaitsQuery::kMostPartners);
+  out.unknown = 1 - static_cast<double>(known) / waited;
+}
+
 }  // namespace
 
-Result<Waits> read_waits(const store::Archive& archive, const store::Resume& resume, const alert::Alert& a) {
+Result<Waits> read_waits(const store::Archive& archive, const store::Resume& resume,
+                         const WaitsQuery& query) {
   Waits out;
-  if (a.kind != alert::Kind::kPerturbation && a.kind != alert::Kind::kStall) return out;
   std::vector<model::Attributes> attributes;
   for (const store::LeafRecord& l : resume.leaves) attributes.push_back(l.attributes);
   const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
-  // A rank's first thread, of the job that the waiting leaf belongs to.
-  std::map<std::pair<std::string, std::string>, std::string> ranks;
+  Ranks ranks;
   for (std::uint32_t l = 0; l < attributes.size(); ++l)
-    ranks.emplace(std::pair(attribute(attributes[l], "pmix_namespace"), attribute(attributes[l], "rank")),
-                  hierarchy.path_of(LeafIndex(l)));
+    ranks.emplace(
+        std::pair(attribute_of(attributes[l], "pmix_namespace"), attribute_of(attributes[l], "rank")),
+        hierarchy.path_of(LeafIndex(l)));
 
-  const TimeNs to = std::min(a.end.value_or(a.onset + kLongest), a.onset + kLongest);
+  const TimeNs to = std::min(query.to, query.from + WaitsQuery::kLongest);
   const trace::RawNames names(resume);
   std::map<std::string, std::int64_t> by_resource;
-  std::int64_t waited = 0, told = 0;
   std::vector<EventRecord> records;
   std::size_t looked_at = 0;
-  for (std::uint32_t l = 0; l < attributes.size() && looked_at < kMostWaiting; ++l) {
+  for (std::uint32_t l = 0; l < attributes.size() && looked_at < WaitsQuery::kMostWaiting; ++l) {
     const std::string& path = hierarchy.path_of(LeafIndex(l));
-    const auto holds = [&](const std::string& node) { return model::at_or_below(path, node); };
-    if (std::none_of(a.affected.begin(), a.affected.end(), holds) ||
-        std::find(a.likely_cause.begin(), a.likely_cause.end(), path) != a.likely_cause.end())
-      continue;
+    if (!is_at_or_below(path, query.nodes) || is_at_or_below(path, query.except)) continue;
     ++looked_at;
-    Calls calls(a.onset, to);
+    Calls calls(query.from, to);
     Status inside;
-    const Status read = archive.read_raw(LeafIndex(l), a.onset - kBefore, to, [&](store::RawBlock&& block) {
+    const auto take = [&](store::RawBlock&& block) {
+      if (query.go_on && !query.go_on()) inside = fail(ErrorCode::kTimeout, "the reading was ended");
+      if (!inside) return false;
       std::uint64_t rejected = 0;
       inside = trace::decode_block(archive.path(), block, records, rejected);
       if (!inside) return false;
@@ -122,28 +139,20 @@ Result<Waits> read_waits(const store::Archive& archive, const store::Resume& res
         calls.take(r, state && state->value < resume.states.size() && is_waiting(resume.states[*state]));
       }
       return true;
-    });
+    };
+    const Status read = archive.read_raw(LeafIndex(l), query.from - WaitsQuery::kBefore, to, take);
     if (!inside) return tl::unexpected(inside.error());
     if (!read) return tl::unexpected(read.error());
     calls.finish();
     if (calls.waited() == 0) continue;
     ++out.leaves;
-    waited += calls.waited();
+    out.waited = out.waited + DurationNs(calls.waited());
     for (const auto& [rank, ns] : calls.by_rank()) {
-      const auto who = ranks.find({attribute(attributes[l], "pmix_namespace"), std::to_string(rank)});
-      if (who == ranks.end()) continue;
-      by_resource[who->second] += ns;
-      told += ns;
+      const auto who = ranks.find({attribute_of(attributes[l], "pmix_namespace"), std::to_string(rank)});
+      if (who != ranks.end()) by_resource[who->second] += ns;
     }
   }
-  if (waited == 0) return out;
-  out.waited = DurationNs(waited);
-  for (const auto& [resource, ns] : by_resource)
-    out.partners.push_back({resource, DurationNs(ns), static_cast<double>(ns) / static_cast<double>(waited)});
-  std::stable_sort(out.partners.begin(), out.partners.end(),
-                   [](const WaitedFor& x, const WaitedFor& y) { return x.time > y.time; });
-  if (out.partners.size() > kMostPartners) out.partners.resize(kMostPartners);
-  out.untold = 1 - static_cast<double>(told) / static_cast<double>(waited);
+  if (out.waited > DurationNs(0)) put_partners(by_resource, out);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Whom those that an alert affects waited for, from raw events that name their partners.
-#include "alerts/waits.h"
+#include "margay/query/waits.h"
 
 #include <gtest/gtest.h>
 
@@ -62,23 +62,18 @@ class WaitsTest : public testing::Test {
     wire::encode_columns(records, b.columns);
     cut_.raw.push_back(std::move(b));
   }
-  Waits read(const alert::Alert& a) {
+  Waits read(const WaitsQuery& query) {
     const Status committed = archive_->commit(cut_, false);
     EXPECT_TRUE(committed) << committed.error().message;
     const auto resume = archive_->load();
     EXPECT_TRUE(resume);
-    auto waits = read_waits(*archive_, *resume, a);
+    auto waits = read_waits(*archive_, *resume, query);
     EXPECT_TRUE(waits) << waits.error().message;
     return waits ? *waits : Waits{};
   }
-  static alert::Alert stopped() {
-    alert::Alert a;
-    a.kind = alert::Kind::kPerturbation;
-    a.onset = kBegin + seconds(2);
-    a.end = kBegin + seconds(4);
-    a.likely_cause = {"/n0/rank1"};
-    a.affected = {"/n0", "/n1"};
-    return a;
+  // rank1 was stopped.
+  static WaitsQuery stopped() {
+    return {{"/n0", "/n1"}, {"/n0/rank1"}, kBegin + seconds(2), kBegin + seconds(4), {}};
   }
   const test::RuntimePlace place_;
   std::unique_ptr<store::Archive> archive_;
@@ -99,7 +94,7 @@ TEST_F(WaitsTest, TimeIsSummedByPartnerWithinTheAlert) {
   EXPECT_EQ(w.partners[1].resource, "/n1/rank2");
   EXPECT_EQ(w.partners[1].time, milliseconds(500));
   EXPECT_NEAR(w.partners[0].share, 3'250 / 4'500.0, 1e-12);
-  EXPECT_NEAR(w.untold, 750 / 4'500.0, 1e-12);
+  EXPECT_NEAR(w.unknown, 750 / 4'500.0, 1e-12);
 }
 
 TEST_F(WaitsTest, PartnersInOtherCommunicatorsAreNotTold) {
@@ -107,14 +102,33 @@ TEST_F(WaitsTest, PartnersInOtherCommunicatorsAreNotTold) {
   const Waits w = read(stopped());
   EXPECT_EQ(w.waited, seconds(1));
   EXPECT_TRUE(w.partners.empty());
-  EXPECT_EQ(w.untold, 1);
+  EXPECT_EQ(w.unknown, 1);
 }
 
-TEST_F(WaitsTest, OnlyPerturbationsAndStallsAsk) {
+TEST_F(WaitsTest, NoOneWaitsWhereNoOneIsNamed) {
   record(0, {{1, 2'000, 3'000, 1}});
-  alert::Alert a = stopped();
-  a.kind = alert::Kind::kPhaseDuration;
-  EXPECT_EQ(read(a).waited, DurationNs{});
+  WaitsQuery nobody = stopped();
+  nobody.nodes.clear();
+  EXPECT_EQ(read(nobody).waited, DurationNs{});
+}
+
+TEST_F(WaitsTest, OfALongStretchAMinuteIsRead) {
+  record(0, {{1, 2'000, 90'000, 1}});
+  WaitsQuery query = stopped();
+  query.to = kBegin + seconds(100);
+  EXPECT_EQ(read(query).waited, WaitsQuery::kLongest);
+}
+
+TEST_F(WaitsTest, WhoIsAskedToStopSaysSo) {
+  record(0, {{1, 2'000, 3'000, 1}});
+  ASSERT_TRUE(archive_->commit(cut_, false));
+  const auto resume = archive_->load();
+  ASSERT_TRUE(resume);
+  WaitsQuery query = stopped();
+  query.go_on = [] { return false; };
+  const auto waits = read_waits(*archive_, *resume, query);
+  ASSERT_FALSE(waits);
+  EXPECT_EQ(waits.error().code, ErrorCode::kTimeout);
 }
 
 TEST_F(WaitsTest, WithoutRawEventsNothingIsTold) {
