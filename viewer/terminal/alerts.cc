@@ -123,6 +123,13 @@ bool names_who(const std::string& sentence, const AlertView& a, int resources) {
                      [&](const std::string& path) { return says(resource_text(path)); });
 }
 
+std::string id_of(const wire::Alert& alert) {
+  const std::string id = text::printable(alert.id(), true, kLongestId);
+  if (!id.empty()) return id;
+  return std::string(wire::name_of(alert.kind())) + "@" + text::printable(alert.node(), true, 200) + "@" +
+         std::to_string(alert.onset_ns());
+}
+
 AlertView read_one(const wire::Alert& alert) {
   AlertView a;
   a.kind = wire::name_of(alert.kind());
@@ -143,9 +150,7 @@ AlertView read_one(const wire::Alert& alert) {
   if (a.sentence.empty()) a.sentence = text::printable(compose(alert, a.where), true, kLongestText);
   a.names_who = a.where.empty() || a.where == kWholeRun || names_who(a.sentence, a, resources.size());
   a.details = details(alert);
-  a.id = text::printable(alert.id(), true, kLongestId);
-  if (a.id.empty())
-    a.id = a.kind + "@" + text::printable(a.node, true, 200) + "@" + std::to_string(a.onset_ns);
+  a.id = id_of(alert);
   const wire::Handled& handled = alert.handled();
   a.acknowledged = handled.acknowledged();
   a.acknowledged_by = text::printable(handled.by(), true, kLongestName);
@@ -155,6 +160,12 @@ AlertView read_one(const wire::Alert& alert) {
 }
 
 }  // namespace
+
+const wire::Alert* find_alert(const wire::Report& report, const std::string& id) {
+  for (int i = report.alerts_size() - 1; i >= 0; --i)
+    if (id_of(report.alerts(i)) == id) return &report.alerts(i);
+  return nullptr;
+}
 
 std::string told_text(const AlertView& alert) {
   return alert.names_who ? alert.sentence : alert.where + ": " + alert.sentence;

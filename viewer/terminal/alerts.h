@@ -39,6 +39,9 @@ struct AlertView {
 // Newest first, the newest of each id; at most `most` of the newest entries are looked at.
 std::vector<AlertView> read_alerts(const wire::Report& report, int most);
 
+// The newest entry of the alert with this id (AlertView::id); null: the report has none.
+const wire::Alert* find_alert(const wire::Report& report, const std::string& id);
+
 // The sentence; whom it is about stands before one that does not say it.
 std::string told_text(const AlertView& alert);
 // "acknowledged by ann: disk swap; silenced by s1", or "".

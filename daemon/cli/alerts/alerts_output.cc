@@ -6,6 +6,7 @@
 
 #include "margay/base/text.h"
 #include "margay/command/link.h"
+#include "margay/terminal/alert_facts.h"
 #include "margay/text/table.h"
 #include "margay/text/text.h"
 #include "margay/wire/alert_json.h"
@@ -19,8 +20,6 @@ using text::duration_text;
 constexpr std::size_t kWidest = 60;
 constexpr std::size_t kSentence = 400;
 constexpr std::size_t kMostStates = 3;  // of a cell of the table
-constexpr std::size_t kMostNames = 8;
-constexpr double kLeastWaited = 0.01;  // of the time that resources waited, to be told
 
 std::string safe(const std::string& text, std::size_t columns = kWidest) {
   return text::shortened(text::printable(text, true, 4 * columns), columns);
@@ -31,23 +30,10 @@ std::string format(const char* pattern, double v) {
   std::snprintf(text, sizeof text, pattern, v);
   return text;
 }
-std::string percent(double share) {
-  return format(share >= 0.0995 || share == 0 ? "%.0f %%" : "%.1f %%", 100 * share);
-}
-
 // "13.92 s": since the begin of the run.
 std::string moment(TimeNs t, TimeNs begin) {
   const double s = 1e-9 * static_cast<double>(text::minus(t.value, begin.value));
   return format("%.2f s", s);
-}
-
-std::string names(const std::vector<std::string>& all) {
-  if (all.empty()) return "-";
-  std::string text;
-  for (std::size_t i = 0; i < all.size() && i < kMostNames; ++i)
-    text += (i > 0 ? ", " : "") + safe(all[i], 2 * kWidest);
-  if (all.size() > kMostNames) text += " and " + grouped(all.size() - kMostNames) + " more";
-  return text;
 }
 
 std::string lasted(const alert::Alert& a) {
@@ -69,14 +55,16 @@ std::string status_text(const alert::Alert& a, const alert::HandledAlert& h) {
 std::string shares_text(const SliceShares& s) {
   std::string text;
   for (std::size_t i = 0; i < s.states.size() && i < kMostStates; ++i)
-    text += (i > 0 ? ", " : "") + safe(s.states[i].first, 24) + " " + percent(s.states[i].second);
+    text +=
+        (i > 0 ? ", " : "") + safe(s.states[i].first, 24) + " " + terminal::share_text(s.states[i].second);
   if (s.states.size() > kMostStates) text += ", ...";
-  if (s.unknown > 0) text += (text.empty() ? "" : ", ") + std::string("unknown ") + percent(s.unknown);
+  if (s.unknown > 0)
+    text += (text.empty() ? "" : ", ") + std::string("unknown ") + terminal::share_text(s.unknown);
   return text.empty() ? "-" : text;
 }
 
-void line(std::string& out, const char* name, const std::string& value) {
-  out += "  " + std::string(name) + std::string(14 - std::string(name).size(), ' ') + value + "\n";
+void line(std::string& out, const std::string& name, const std::string& value) {
+  out += "  " + name + std::string(14 - std::min<std::size_t>(name.size(), 13), ' ') + value + "\n";
 }
 
 std::string cells_text(const Evidence& e, TimeNs begin) {
@@ -122,16 +110,27 @@ ordered_json shares_json(const std::vector<SliceShares>& slices) {
   return list;
 }
 
-// "rank3 0.98, python3 (pid 4242) 0.92".
-std::string candidates_text(const alert::Alert& a) {
-  std::string text;
-  for (std::size_t i = 0; i < a.candidates.size() && i < kMostNames; ++i) {
-    const alert::Candidate& c = a.candidates[i];
-    text += (i > 0 ? ", " : "") + safe(c.name.empty() ? c.kind : c.name, 2 * kWidest) +
-            (c.pid > 0 ? " (pid " + std::to_string(c.pid) + ")" : "") + format(" %.2g", c.probability);
+// As a daemon reports it.
+wire::Alert wire_alert(const Evidence& e) {
+  wire::Alert out = alert::to_wire(e.alert);
+  *out.mutable_handled() = alert::to_wire(e.handled);
+  return out;
+}
+
+terminal::AlertContext context_of(const Evidence& e) {
+  terminal::AlertContext out;
+  out.moment = [begin = e.run_begin](TimeNs t) { return moment(t, begin); };
+  if (e.phase) {
+    wire::PhaseSpan& phase = out.phase.emplace();
+    phase.set_name(clean_utf8(e.phase->name));
+    phase.set_label(clean_utf8(e.phase->label));
+    phase.set_begin_ns(e.phase->begin.value);
+    phase.set_occurrence(e.phase->occurrence);
   }
-  if (a.candidates.size() > kMostNames) text += " and " + grouped(a.candidates.size() - kMostNames) + " more";
-  return text;
+  if (e.waits.waited.value <= 0) return out;
+  for (const WaitedFor& w : e.waits.partners) out.waited_for.emplace_back(w.resource, w.share);
+  out.waited_for_unknown = e.waits.unknown;
+  return out;
 }
 
 ordered_json alert_json(const alert::Alert& a) {
@@ -180,70 +179,9 @@ std::string alerts_json(const std::vector<ListedAlert>& alerts) {
 
 std::string evidence_text(const Evidence& e) {
   const TimeNs begin = e.run_begin;
-  const alert::Alert& a = e.alert;
-  std::string out = safe(a.message, kSentence) + "\n\n";
-  line(out, "alert", safe(a.id, kSentence));
-  line(out, "kind", std::string(alert::to_string(a.kind)) + ", " + alert::to_string(a.status));
-  if (e.handled.ack)
-    line(out, "acknowledged",
-         "by " + safe(e.handled.ack->by, kSentence) +
-             (e.handled.ack->comment.empty() ? "" : ": " + safe(e.handled.ack->comment, kSentence)));
-  if (!e.handled.silenced_by.empty()) line(out, "silenced by", safe(e.handled.silenced_by));
-  if (a.updates > 0)
-    line(out, "updates",
-         grouped(a.updates) + ", the last " + moment(a.updated.value_or(a.detected), begin) +
-             " into the run" + (a.persistent ? "; persistent" : ""));
-  line(out, "onset", moment(a.onset, begin) + " into the run");
-  const std::int64_t delay = text::minus(a.detected.value, a.onset.value);
-  if (a.status == alert::Status::kFiring) line(out, "detected", duration_text(delay) + " later");
-  if (a.end) line(out, "ended", moment(*a.end, begin) + ", after " + lasted(a));
-  line(out, "where", safe(a.node, 2 * kWidest));
-  line(out, "likely cause",
-       a.area && a.likely_cause.empty() && !a.resources.empty() ? "unknown" : names(a.likely_cause));
-  if (!a.candidates.empty()) line(out, "candidates", candidates_text(a));
-  line(out, "affected", names(a.affected));
-  if (a.area)
-    line(out, "area",
-         names(a.area->nodes) + ": " + grouped(a.area->slices) +
-             (a.area->slices == 1 ? " slice" : " slices") + " of " + text::slice_text(a.level.value) +
-             " from " + moment(slice_begin(a.area->first, a.level), begin) + " on");
-  line(out, "score",
-       format("%.4g bits", a.score_bits) + format(", p-value %.2g", a.p_value) + ", in slices of " +
-           text::slice_text(a.level.value) + format(", partition at p %.3g", a.p));
-  if (a.area)
-    line(out, "false alarms",
-         a.false_alarms_per_day
-             ? format("%.2g a day expected from chance with as much evidence", *a.false_alarms_per_day)
-             : "none from chance: it rests on facts");
-  if (a.cost_s) line(out, "cost", format("%.3g s that the job is late", *a.cost_s));
-  if (e.phase)
-    line(out, "phase",
-         safe(e.phase->name) + (e.phase->label.empty() ? "" : " (" + safe(e.phase->label) + ")") + ", " +
-             text::ordinal(e.phase->occurrence) + " time, since " + moment(e.phase->begin, begin));
-  if (a.duration)
-    line(out, "duration",
-         duration_text(a.duration->lasted.value) + ", usually " + duration_text(a.duration->usual.value) +
-             " (median of the newest, " + grouped(a.duration->times) + " times in all), limit " +
-             duration_text(a.duration->limit.value));
-  line(out, "lost events", a.lost_events == 0 ? "none in these slices" : grouped(a.lost_events));
-  for (const alert::StateChange& s : a.states)
-    line(out, s.observed > s.expected ? "rose" : "fell",
-         safe(s.state) + ": expected " + percent(s.expected) + ", observed " + percent(s.observed));
-  for (const alert::Taker& t : a.takers)
-    line(out, "has the CPU",
-         (t.name.empty() ? "" : safe(t.name) + ", ") + safe(t.kind) +
-             (t.pid > 0 ? ", pid " + std::to_string(t.pid) : std::string()) + ": " + percent(t.share) +
-             " of " + (t.cpu >= 0 ? "CPU " + std::to_string(t.cpu) : std::string("a CPU")) + " that " +
-             safe(t.resource, 2 * kWidest) + " may run on");
-  if (e.waits.waited.value > 0) {
-    std::string text;
-    for (const WaitedFor& w : e.waits.partners)
-      if (w.share >= kLeastWaited)
-        text += (text.empty() ? "" : ", ") + safe(w.resource, 2 * kWidest) + " " + percent(w.share);
-    if (e.waits.unknown >= kLeastWaited)
-      text += (text.empty() ? "" : ", ") + std::string("unknown partner ") + percent(e.waits.unknown);
-    line(out, "waited for", text);
-  }
+  std::string out = safe(e.alert.message, kSentence) + "\n\n";
+  for (const terminal::AlertFact& f : terminal::alert_facts(wire_alert(e), context_of(e)))
+    line(out, f.name, f.value);
   out += "\nThe cells around its onset:\n\n" + cells_text(e, begin) + "\n";
   out += "Detection was set to:";
   for (const auto& [key, value] : e.settings) out += " " + safe(key) + "=" + safe(value);
