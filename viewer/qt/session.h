@@ -127,7 +127,7 @@ class Session : public QObject {
   // (listed, summed, not_listed). One question at a time is under way; without a link nothing is asked.
   void ask(wire::EventsQuestion question);
   // A stretch that is no picture: answered by beside or not_beside. It waits until nothing is under way for
-  // the picture, and is asked for again where that takes its place; a newer one takes its place as well. Its
+  // the picture, and is asked for again where that takes its place; a newer one takes its place as well, which is not_beside then. Its
   // token is given here, and told. Without a link nothing is asked.
   std::uint64_t ask_beside(wire::ViewQuestion question);
   std::uint64_t next_token() { return link_ != nullptr ? link_->next_token() : ++tokens_; }

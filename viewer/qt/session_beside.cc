@@ -7,7 +7,9 @@ namespace margay::viewer {
 
 std::uint64_t Session::ask_beside(wire::ViewQuestion question) {
   const std::uint64_t token = next_token();
+  const auto older = beside_.done();
   beside_.ask(std::move(question), token);
+  if (older) emit not_beside(*older, tr("another page's question took its place"));
   ask_beside_if_free();
   return token;
 }

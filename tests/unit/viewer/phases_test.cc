@@ -8,6 +8,7 @@
 #include <QTemporaryDir>
 
 #include "margay/terminal/status.h"
+#include "paint.h"
 #include "phases.h"
 #include "shown.h"
 
@@ -280,6 +281,16 @@ TEST(PhasesPage, SaysWhyNothingIsKnownAndAsksAgainWhenItIsSeenAgain) {
   EXPECT_EQ(p.asked().token(), token);
   p.shown.window.views().setCurrentWidget(&p.page());
   EXPECT_GT(p.asked().token(), token);
+}
+
+// Else it would wait for the answer for ever.
+TEST(PhasesPage, HearsThatAnotherPagesQuestionTookThePlaceOfItsOwn) {
+  Phases p;
+  p.choose({0});
+  ASSERT_TRUE(p.page().contents().waits());
+  p.shown.session.ask_beside({});
+  EXPECT_FALSE(p.page().contents().waits());
+  EXPECT_THAT(p.page().chosen_text().toStdString(), HasSubstr("another page's question took its place"));
 }
 
 TEST(PhasesPage, ReturnAndADoubleClickGoThereInTheOverview) {
