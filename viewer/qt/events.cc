@@ -1,7 +1,5 @@
 #include "events.h"
 
-#include <QApplication>
-#include <QClipboard>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -9,19 +7,15 @@
 #include <QScrollBar>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <set>
 
-#include "margay/scene/rows.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
 
 namespace margay::viewer {
 namespace {
 
-constexpr int kSettle = 150;                  // ms without another change
-constexpr int kRest = 2000;                   // ms between two lists of a run that is followed
-constexpr DurationNs kAround(50'000);         // shown round a moment
-constexpr std::size_t kMostCopied = 100'000;  // rows
+constexpr int kSettle = 150;  // ms without another change
+constexpr int kRest = 2000;   // ms between two lists of a run that is followed
 
 using scene::EventColumn;
 
@@ -80,39 +74,20 @@ EventsView::EventsView(Session& session, QWidget* parent) : View(session, parent
 }
 
 void EventsView::make_table() {
-  table_ = new QTableView(this);
-  table_->setModel(model_);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  table_->setTabKeyNavigation(false);
-  table_->setShowGrid(false);
-  table_->setWordWrap(false);
-  table_->setVerticalScrollMode(QAbstractItemView::ScrollPerItem);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 6);
-  table_->setAccessibleName(tr("Events, one by one"));
-  const int digit = table_->fontMetrics().averageCharWidth();
-  const int widths[scene::kEventColumns] = {16, 11, 20, 24, 9, 10, 8, 20};
-  for (int c = 0; c < scene::kEventColumns; ++c) table_->setColumnWidth(c, widths[c] * digit + 12);
-  QHeaderView* head = table_->horizontalHeader();
-  head->setStretchLastSection(true);
-  head->setHighlightSections(false);
-  head->setSectionsClickable(true);
+  table_ = new EventTable(*model_, session_, tr("Events, one by one"), this);
+  table_->horizontalHeader()->setSectionsClickable(true);
   table_->installEventFilter(this);
-  connect(head, &QHeaderView::sectionClicked, this, [this](int section) {
+  connect(table_->horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int section) {
     if (section <= static_cast<int>(EventColumn::kDuration)) filter_->set_longest(section != 0);
   });
   connect(table_->verticalScrollBar(), &QScrollBar::valueChanged, this, &EventsView::look);
-  connect(table_, &QTableView::clicked, this, [this](const QModelIndex& i) { select(i.row()); });
-  connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& i) { go_into(i.row()); });
 }
 
 // What the session looks at, and what of it is shown.
 scene::EventSubject EventsView::subject() const {
   scene::EventSubject s;
   if (!session_.data().empty()) s.time = session_.time();
-  s.node = session_.subject().node;
+  if (!session_.subject().node.empty()) s.nodes = {session_.subject().node};
   s.states = session_.subject().states;
   s.filter = filter_->filter();
   s.longest = filter_->longest();
@@ -184,52 +159,6 @@ void EventsView::stop_or_go_on() {
   go_on();
 }
 
-void EventsView::select(int row) {
-  const auto listed = model_->at(row);
-  const scene::ViewData& d = session_.data();
-  if (listed.row == nullptr || d.empty()) return;
-  const std::int64_t node = scene::node_at(d, listed.page->resources[listed.row->resource]);
-  if (node < 0) {
-    emit session_.said(tr("the picture has no row of its own for this resource"));
-    return;
-  }
-  const scene::TimeRange range = d.range();
-  const TimeNs from = std::clamp(listed.row->begin, range.from, range.to - DurationNs(1));
-  const TimeNs last = std::clamp(listed.row->end - DurationNs(1), from, range.to - DurationNs(1));
-  session_.select(Session::Selection{static_cast<std::uint32_t>(node),
-                                     static_cast<std::uint32_t>(d.slice_at(from)),
-                                     static_cast<std::uint32_t>(d.slice_at(last) + 1)});
-}
-
-// A third of the picture is its own.
-void EventsView::go_into(int row) {
-  const auto listed = model_->at(row);
-  if (listed.row == nullptr) return;
-  const DurationNs around = std::max(listed.row->end - listed.row->begin, kAround);
-  session_.zoom_to({listed.row->begin - around, listed.row->end + around});
-}
-
-bool EventsView::is_selection(int row) const {
-  const auto listed = model_->at(row);
-  const auto& s = session_.selection();
-  return s && listed.row != nullptr && model_->is_selected(listed) &&
-         session_.data().nodes[s->node].path == listed.page->resources[listed.row->resource];
-}
-
-QString EventsView::copied() const {
-  std::set<int> rows;
-  for (const QModelIndex& index : table_->selectionModel()->selectedRows()) {
-    if (rows.size() == kMostCopied) {
-      emit session_.said(tr("only the first %L1 of the chosen rows are copied").arg(kMostCopied));
-      break;
-    }
-    rows.insert(index.row());
-  }
-  QStringList lines;
-  for (const int row : rows) lines << model_->line(row);
-  return lines.join('\n') + (lines.isEmpty() ? "" : "\n");
-}
-
 // The arrows and Return are the list's own while it has the focus, as in every list; Escape stops what is
 // being read before it does anything else.
 bool EventsView::table_key(int key, Qt::KeyboardModifiers modifiers) {
@@ -256,10 +185,8 @@ bool EventsView::eventFilter(QObject* object, QEvent* event) {
     table_->setFocus();
     return true;
   }
-  const int row = table_->currentIndex().row();
-  if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)
-    return is_selection(row) ? go_into(row) : select(row), true;
-  if (key->key() == Qt::Key_C) return QApplication::clipboard()->setText(copied()), true;
+  if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) return table_->choose(), true;
+  if (key->key() == Qt::Key_C) return table_->copy(), true;
   return false;
 }
 

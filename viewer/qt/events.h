@@ -8,12 +8,12 @@
 
 #include <QLabel>
 #include <QPushButton>
-#include <QTableView>
 #include <QTimer>
 
 #include "density.h"
 #include "event_filter_line.h"
 #include "event_model.h"
+#include "event_table.h"
 #include "view.h"
 #include "widgets.h"
 
@@ -29,14 +29,13 @@ class EventsView : public View {
   QString save(const QString& path, const QString& title) override;
 
   EventModel& model() { return *model_; }
-  QTableView& table() { return *table_; }
+  EventTable& table() { return *table_; }
   EventFilterLine& filter() { return *filter_; }
   DensityView& density() { return *density_; }
   QPushButton& stop_button() { return *stop_; }
   // What is said of the list: how far it was read, and of which time it is.
   QString status() const { return status_->text(); }
-  // The chosen rows, a line each, cells between tabs.
-  QString copied() const;
+  QString copied() const { return table_->copied(); }
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -50,9 +49,6 @@ class EventsView : public View {
   void go_on();
   void look();
   void stop_or_go_on();
-  void select(int row);
-  void go_into(int row);
-  bool is_selection(int row) const;
   bool table_key(int key, Qt::KeyboardModifiers modifiers);
   void show_status();
 
@@ -61,7 +57,7 @@ class EventsView : public View {
   DensityView* density_;
   ElidedLabel* status_;
   QPushButton* stop_;
-  QTableView* table_;
+  EventTable* table_;
   QTimer settle_, rest_;  // until a change is final; until what follows a run is read anew
   bool there_ = false;    // the daemon, when it was last heard of
 };

@@ -34,21 +34,6 @@ QPixmap phase_box(const std::string& name, const scene::Palette& palette) {
   return box;
 }
 
-QPixmap state_box(const scene::State& state, const scene::Palette& palette) {
-  QPixmap box = empty_box();
-  QPainter p(&box);
-  fill_box(p, QRectF(0, 0, kBoxSide, kBoxSide), palette.look(state.name, state.family));
-  return box;
-}
-
-// A tenth of a percent is told where it counts.
-QString percent_text(double share) {
-  const double x = std::abs(100 * share);
-  if (x > 0 && x < 0.05) return "< 0.1 %";
-  return (share < 0 ? QString(QChar(0x2212)) : QString()) +
-         QString::number(x, 'f', x > 0 && x < 9.95 ? 1 : 0) + " %";
-}
-
 QVariant head(const char* const* texts, const char* const* hints, int columns, int section,
               Qt::Orientation orientation, int role) {
   if (orientation != Qt::Horizontal || section < 0 || section >= columns) return {};
@@ -66,6 +51,20 @@ QString against_text(double share) {
 constexpr Qt::Alignment kRight = Qt::AlignRight | Qt::AlignVCenter;
 
 }  // namespace
+
+QPixmap state_box(const scene::State& state, const scene::Palette& palette) {
+  QPixmap box = empty_box();
+  QPainter p(&box);
+  fill_box(p, QRectF(0, 0, kBoxSide, kBoxSide), palette.look(state.name, state.family));
+  return box;
+}
+
+QString percent_text(double share) {
+  const double x = std::abs(100 * share);
+  if (x > 0 && x < 0.05) return "< 0.1 %";
+  return (share < 0 ? QString(QChar(0x2212)) : QString()) +
+         QString::number(x, 'f', x > 0 && x < 9.95 ? 1 : 0) + " %";
+}
 
 QString phase_name_of(const std::string& name, const std::string& label) {
   const QString shown = name.empty() ? QString("?") : text_of(name);

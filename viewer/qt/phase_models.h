@@ -6,6 +6,7 @@
 #pragma once
 
 #include <QAbstractTableModel>
+#include <QPixmap>
 #include <QString>
 #include <algorithm>
 #include <string>
@@ -76,6 +77,10 @@ class RowsModel : public QAbstractTableModel {
   std::vector<Row> rows_;
 };
 
+// A box of the state's colour, before its name.
+QPixmap state_box(const scene::State& state, const scene::Palette& palette);
+// "31 %", "8.2 %": a tenth of a percent where it counts.
+QString percent_text(double share);
 // "A (exchange)", and "A (exchange), 3rd".
 QString phase_name_of(const std::string& name, const std::string& label);
 QString stretch_name_of(const scene::ListedStretch& stretch);

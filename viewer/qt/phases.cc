@@ -53,23 +53,6 @@ QSortFilterProxyModel& sorted_model(const QTableView& view) {
   return *static_cast<QSortFilterProxyModel*>(view.model());
 }
 
-ElidedLabel* line_of(QWidget* parent) {
-  auto* label = new ElidedLabel(parent);
-  label->setContentsMargins(4, 2, 4, 2);
-  return label;
-}
-
-// A table with the line that is about it.
-QWidget* with_line(QWidget* parent, QWidget* line, QWidget* table) {
-  auto* box = new QWidget(parent);
-  auto* column = new QVBoxLayout(box);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  column->addWidget(line);
-  column->addWidget(table, 1);
-  return box;
-}
-
 }  // namespace
 
 View* make_phases(Session& session, QWidget* parent) {

@@ -7,6 +7,7 @@
 #include <QStyleOptionButton>
 #include <QStylePainter>
 #include <QStyledItemDelegate>
+#include <QVBoxLayout>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -111,6 +112,22 @@ void ElidedLabel::paintEvent(QPaintEvent*) {
   p.drawText(contentsRect(), static_cast<int>(alignment()), shown);
   const QString tip = shown == text() ? QString() : QString(text()).replace("  |  ", "\n");
   if (tip != toolTip()) setToolTip(tip);
+}
+
+ElidedLabel* line_of(QWidget* parent) {
+  auto* label = new ElidedLabel(parent);
+  label->setContentsMargins(4, 2, 4, 2);
+  return label;
+}
+
+QWidget* with_line(QWidget* parent, QWidget* line, QWidget* table) {
+  auto* box = new QWidget(parent);
+  auto* column = new QVBoxLayout(box);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(line);
+  column->addWidget(table, 1);
+  return box;
 }
 
 QTableView* make_table(QAbstractItemModel* model, QWidget* parent, const QString& name) {

@@ -36,6 +36,9 @@ inline QString counted(std::size_t n, const QString& one, const QString& many) {
 QTableView* make_table(QAbstractItemModel* model, QWidget* parent, const QString& name);
 // Of a view of make_table(), in its model; -1: none.
 int row_of(const QTableView& view, const QModelIndex& index);
+// An empty line above a table, and the table below the line that is about it.
+ElidedLabel* line_of(QWidget* parent);
+QWidget* with_line(QWidget* parent, QWidget* line, QWidget* table);
 // Makes this row of its model the current one, and scrolls to it.
 void choose_row(QTableView& view, int row);
 

@@ -112,7 +112,8 @@ wire::EventsQuestion EventPages::question(std::uint64_t token, What what) {
   q.set_token(token);
   q.set_from_ns(subject_.time.from.value);
   q.set_to_ns(subject_.time.to.value);
-  if (!subject_.node.empty() && subject_.node != "/") q.add_nodes(subject_.node);
+  if (std::find(subject_.nodes.begin(), subject_.nodes.end(), "/") == subject_.nodes.end())
+    for (const std::string& node : subject_.nodes) q.add_nodes(node);
   for (const std::string& s : subject_.states) q.add_states(s);
   const EventFilter& f = subject_.filter;
   if (!f.name.empty()) q.add_names(pattern_of(f.name));

@@ -143,7 +143,7 @@ TEST(EventPages, AnswersOfAnotherListAreNotTaken) {
   pages.set(subject());
   const auto old = pages.next(1);
   EventSubject s = subject();
-  s.node = "/a";
+  s.nodes = {"/a"};
   pages.set(s);
   const auto now = pages.next(2);
   ASSERT_TRUE(now);
@@ -186,7 +186,7 @@ TEST(EventPages, ARefusalIsSaidAndNothingIsAskedAgain) {
 TEST(EventPages, AQuestionSaysWhatIsLeftOut) {
   EventPages pages;
   EventSubject s = subject();
-  s.node = "/host1";
+  s.nodes = {"/host1"};
   s.states = {"MPI_Send", "Compute"};
   s.filter.resource = "rank3";
   s.filter.name = "MPI_*";
@@ -206,7 +206,7 @@ TEST(EventPages, AQuestionSaysWhatIsLeftOut) {
   EXPECT_EQ(q->most_bytes(), 6u);
   EXPECT_TRUE(q->has_peer());
   s = subject();
-  s.node = "/";
+  s.nodes = {"/"};
   pages.set(s);
   EXPECT_EQ(pages.next(2)->nodes_size(), 0);
 }

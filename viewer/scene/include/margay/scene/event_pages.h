@@ -49,7 +49,7 @@ Result<std::optional<std::int32_t>> parse_partner(std::string_view text);
 
 struct EventSubject {
   TimeRange time;
-  std::string node;                 // path; "" or "/": all
+  std::vector<std::string> nodes;   // paths; none, or "/" among them: all
   std::vector<std::string> states;  // none: all, and what is no state
   EventFilter filter;
   bool longest = false;  // sorted by duration, kMostLongest at most
