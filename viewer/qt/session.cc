@@ -55,6 +55,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::said, this, &Session::said);
   connect(link_, &Link::listed, this, &Session::listed);
   connect(link_, &Link::summed, this, &Session::take_sums);
+  connect(link_, &Link::waits_known, this, &Session::waits_known);
   connect(link_, &Link::not_listed, this, &Session::not_listed);
   connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
     if (beside_.is(token)) return refuse_beside(why);
@@ -355,6 +356,7 @@ void Session::take(ReportPtr report) {
     emit whole_run_changed();
     held_ = false;
     reset();
+    choose_alert({});
     emit said(tr("this is another run now: %1").arg(QString::fromStdString(report_->run())));
   }
   // Of all that a program could do those that somebody does now.

@@ -127,8 +127,8 @@ class Session : public QObject {
   // (listed, summed, not_listed). One question at a time is under way; without a link nothing is asked.
   void ask(wire::EventsQuestion question);
   // A stretch that is no picture: answered by beside or not_beside. It waits until nothing is under way for
-  // the picture, and is asked for again where that takes its place; a newer one takes its place as well, which is not_beside then. Its
-  // token is given here, and told. Without a link nothing is asked.
+  // the picture, and is asked for again where that takes its place; a newer one takes its place as well,
+  // which is not_beside then. Its token is given here, and told. Without a link nothing is asked.
   std::uint64_t ask_beside(wire::ViewQuestion question);
   std::uint64_t next_token() { return link_ != nullptr ? link_->next_token() : ++tokens_; }
   // As if they had come from the link.
@@ -197,6 +197,11 @@ class Session : public QObject {
   // Alerts: what people say of them, and going there.
   void acknowledge(const std::string& id, const std::string& comment);
   void silence(const std::string& node, DurationNs how_long);
+  // The alert that all views are about, by its id (terminal::AlertView); "": none is chosen.
+  const std::string& chosen_alert() const { return chosen_alert_; }
+  void choose_alert(const std::string& id);
+  // As the newest report has it; null: none is chosen, or it is not reported any more.
+  const wire::Alert* alert() const;
   // An alert of [from, to): its time and node are selected; a run that was followed is held.
   void go_to(TimeNs from, TimeNs to, const std::string& node);
 
@@ -205,10 +210,12 @@ class Session : public QObject {
   void whole_run_changed();
   void view_changed();  // rows, scroll, selection, colours
   void report_changed();
+  void alert_chosen();
   void status_changed();  // waiting, held, there, trouble
   void said(QString sentence);
   void listed(margay::viewer::EventPagePtr page);
   void summed(margay::viewer::EventSumsPtr sums);
+  void waits_known(margay::viewer::EventWaitsPtr waits);
   void not_listed(quint64 token, QString why);
   void beside(quint64 token, margay::viewer::ViewPtr data);
   void not_beside(quint64 token, QString why);
@@ -259,6 +266,7 @@ class Session : public QObject {
   std::optional<scene::TimeRange> shown_;  // while its answer is waited for
   ReportPtr report_;
   std::vector<terminal::AlertView> alerts_;
+  std::string chosen_alert_;
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
   std::uint64_t tokens_ = 0;       // without a link
   std::uint64_t curve_token_ = 0;  // of the curve alone, for a picture of a report; 0: not asked for

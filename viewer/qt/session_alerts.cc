@@ -44,6 +44,15 @@ void Session::silence(const std::string& node, DurationNs how_long) {
   link_->send(std::move(r));
 }
 
+void Session::choose_alert(const std::string& id) {
+  if (std::exchange(chosen_alert_, id) != id) emit alert_chosen();
+}
+
+const wire::Alert* Session::alert() const {
+  return report_ == nullptr || chosen_alert_.empty() ? nullptr
+                                                     : terminal::find_alert(*report_, chosen_alert_);
+}
+
 // There the alert begins at a fifth of the picture, which is as long as it was, and what it blames is
 // selected.
 void Session::go_to(TimeNs from, TimeNs to, const std::string& node) {

@@ -14,6 +14,7 @@
 #include <QToolTip>
 #include <QVBoxLayout>
 
+#include "evidence.h"
 #include "keys_dialog.h"
 #include "margay/command/link.h"
 #include "margay/scene/statistics.h"
@@ -165,6 +166,9 @@ void Window::make_alerts() {
   // The states keep the whole height: they need it more.
   setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   addDockWidget(Qt::BottomDockWidgetArea, below);
+  connect(alert_list_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& now) { alert_row_chosen(row_of(*alert_list_, now)); });
+  connect(&session_, &Session::alert_chosen, this, &Window::show_chosen_alert);
   connect(alert_list_, &QTableView::activated, this, qOverload<const QModelIndex&>(&Window::go_to_alert));
   connect(alert_list_, &QTableView::clicked, this, qOverload<const QModelIndex&>(&Window::go_to_alert));
 }
@@ -183,7 +187,31 @@ void Window::show_alerts() {
   if (session_.report() == nullptr) return;
   const scene::Times times = session_.times();
   alert_list_->setColumnWidth(AlertModel::kOnset, times.clock() && times.dated ? kDatedOnset : kOnset);
+  taking_alerts_ = true;
   alerts_->set(session_.alerts(), times);
+  taking_alerts_ = false;
+  show_chosen_alert();
+}
+
+// What goes from the list leaves the choice as it was.
+void Window::alert_row_chosen(int row) {
+  if (!taking_alerts_ && row >= 0) session_.choose_alert(alerts_->at(row).id);
+}
+
+void Window::show_chosen_alert() {
+  const int now = alert_row();
+  if (now >= 0 && alerts_->at(now).id == session_.chosen_alert()) return;
+  for (int row = 0; row < alerts_->rowCount(); ++row)
+    if (alerts_->at(row).id == session_.chosen_alert()) return choose_row(*alert_list_, row);
+}
+
+// Of the uppermost, while no one has chosen one.
+void Window::show_evidence() {
+  if (const QModelIndex first = alert_list_->model()->index(0, 0); alert_row() < 0 && first.isValid())
+    alert_list_->setCurrentIndex(first);
+  for (int page = 0; page < views_->count(); ++page)
+    if (qobject_cast<EvidenceView*>(views_->widget(page)) != nullptr) views_->setCurrentIndex(page);
+  to_the_page();
 }
 
 QString Window::live_text() const {
@@ -304,6 +332,7 @@ void Window::go_to_alert(const QModelIndex& index) {
 
 void Window::go_to_alert(int row) {
   const terminal::AlertView& a = alerts_->at(row);
+  session_.choose_alert(a.id);
   const TimeNs end = a.end_ns && !a.firing ? TimeNs(*a.end_ns) : session_.now();
   session_.go_to(TimeNs(a.onset_ns), end, alerts_->node_of(row));
 }

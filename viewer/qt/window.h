@@ -96,6 +96,9 @@ class Window : public QMainWindow {
   void go_to_alert(const QModelIndex& index);
   void go_to_alert(const QString& id);
   void go_to_alert(int row);
+  void alert_row_chosen(int row);
+  void show_chosen_alert();
+  void show_evidence();
   void acknowledge();
   void silence();
   int alert_row() const;
@@ -125,7 +128,8 @@ class Window : public QMainWindow {
   QMenu* look_;
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;
-  QString told_;  // the alert that was told of last
+  bool taking_alerts_ = false;  // the list changes by itself
+  QString told_;                // the alert that was told of last
   std::vector<QWidget*> policies_;
   std::optional<scene::Theme> theme_;  // that everything has
 };

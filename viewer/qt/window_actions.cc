@@ -207,6 +207,7 @@ void Window::make_states_menu() {
 void Window::make_alerts_menu() {
   QMenu* alert = menuBar()->addMenu(tr("&Alerts"));
   action(alert, tr("&Go to it"), {QKeySequence("G")}, [this] { go_to_alert(alert_list_->currentIndex()); });
+  action(alert, tr("&What it rests on"), {QKeySequence("V")}, [this] { show_evidence(); });
   action(alert, tr("&Acknowledge..."), {QKeySequence("A")}, [this] { acknowledge(); });
   action(alert, tr("&Silence its node..."), {QKeySequence("S")}, [this] { silence(); });
   notify_ = action(alert, tr("&Notify me of new ones"), {}, [this] {
