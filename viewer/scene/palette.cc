@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "margay/scene/family_by_name.h"
 #include "margay/scene/view_data.h"
+#include "margay/wire/family_by_name.h"
 #include "patterns.h"
 #include "shades.h"
 
@@ -81,7 +81,7 @@ Rgb Palette::usual_colour(std::string_view name, wire::StateFamily family) const
     colour.l += 0.04 * u;
     return rgb_of(colour);
   }
-  const auto shades = internal::shades_of(hues_, theme_, family_by_name(name, family));
+  const auto shades = internal::shades_of(hues_, theme_, wire::family_by_name(name, family));
   return rgb_of_number(shades[hash % shades.size()]);
 }
 

@@ -5,8 +5,8 @@
 #include <cctype>
 #include <cmath>
 
-#include "margay/scene/family_by_name.h"
 #include "margay/text/text.h"
+#include "margay/wire/family_by_name.h"
 
 namespace margay::terminal {
 namespace {
@@ -123,7 +123,7 @@ Palette::Palette(const wire::Report& report, bool unicode) : unicode_(unicode) {
     look.name = text::printable(std::string_view(name.name()).substr(0, 160), unicode, 40);
     if (look.name.empty()) look.name = "state " + std::to_string(i);
     look.family = kFamilies[family].name;
-    const std::size_t hue = scene::family_by_name(name.name(), static_cast<wire::StateFamily>(family));
+    const std::size_t hue = wire::family_by_name(name.name(), static_cast<wire::StateFamily>(family));
     look.ink = shade(kFamilies[hue], seen[hue]++);
     if (family == wire::FAMILY_ABSENT) {
       look.letter = '.';

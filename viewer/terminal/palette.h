@@ -1,5 +1,5 @@
 // How each state is drawn: hue by family, and by name where the source says no family
-// (margay/scene/family_by_name.h); a shade inside the family, and a letter of its own where there is no
+// (margay/wire/family_by_name.h); a shade inside the family, and a letter of its own where there is no
 // colour. The hues are those of Okabe and Ito (Color Universal Design, 2008), which colour-blind people tell
 // apart; vermillion is kept for what is wrong.
 //

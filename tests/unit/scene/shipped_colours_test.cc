@@ -11,9 +11,9 @@
 #include <set>
 #include <sstream>
 
-#include "margay/scene/family_by_name.h"
 #include "margay/scene/palette.h"
 #include "margay/scene/view_data.h"
+#include "margay/wire/family_by_name.h"
 
 namespace margay::scene {
 namespace shipped_colours_test {
@@ -187,7 +187,7 @@ TEST(ShippedColours, EveryStateHasAHueByFamily) {
     for (const auto& [source, states] : sources())
       for (const State& s : states) {
         const Rgb colour = palette.look(s.name, s.family).colour;
-        const auto family = family_by_name(s.name, s.family);
+        const auto family = wire::family_by_name(s.name, s.family);
         EXPECT_GT(oklch_of(colour).c, 0.008) << s.name << " is grey";
         if (family == wire::FAMILY_IDLE || family == wire::FAMILY_MARK) continue;
         const auto nearest = *std::ranges::min_element(
@@ -195,12 +195,12 @@ TEST(ShippedColours, EveryStateHasAHueByFamily) {
         EXPECT_EQ(nearest, family) << name_of(palette) << ", " << source << ": " << s.name;
       }
   // By name as the probe says.
-  for (const State& s : named_only()) EXPECT_NE(family_by_name(s.name, s.family), OTHER) << s.name;
+  for (const State& s : named_only()) EXPECT_NE(wire::family_by_name(s.name, s.family), OTHER) << s.name;
   for (const char* name : {"MPI_Send", "MPI_Recv", "MPI_Allreduce", "MPI_Bcast", "MPI_Wait", "MPI_File_read",
                            "MPI_Init", "MPI_Alltoallv"})
     for (const State& s : mpi())
       if (s.name == name) {
-        EXPECT_EQ(family_by_name(name, OTHER), s.family) << name;
+        EXPECT_EQ(wire::family_by_name(name, OTHER), s.family) << name;
       }
 }
 
@@ -209,7 +209,7 @@ TEST(ShippedColours, AreSeenOnTheirBackground) {
     for (const auto& [source, states] : sources())
       for (const State& s : states) {
         const double contrast = distance(palette.look(s.name, s.family).colour, palette.background());
-        const bool idle = family_by_name(s.name, s.family) == wire::FAMILY_IDLE;
+        const bool idle = wire::family_by_name(s.name, s.family) == wire::FAMILY_IDLE;
         EXPECT_GE(contrast, idle ? 0.105 : 0.185) << name_of(palette) << ": " << s.name;
         EXPECT_LE(contrast, 0.715) << name_of(palette) << ": " << s.name;
       }

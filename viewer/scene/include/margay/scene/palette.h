@@ -2,8 +2,8 @@
 //
 // COLOUR. A state's colour depends on its family, its name, the palette, the theme and what the user says,
 // and on nothing else: it is the same in every run and beside any other states. Where the source says no
-// family, the name does (family_by_name.h), and where the name does not, the colour is one of eight greyish
-// hues by name. Families have 6 or 8 shades, idle ones 4; which one a name has is a hash.
+// family, the name does (margay/wire/family_by_name.h), and where the name does not, the colour is one of
+// eight greyish hues by name. Families have 6 or 8 shades, idle ones 4; which one a name has is a hash.
 //
 // PATTERN. Names are more than shades: of those that are in one legend tell_apart() gives a pattern to each
 // that looks like (alike()) one listed before it. A pattern therefore depends on what else is in the legend,

@@ -1,18 +1,18 @@
-#include "margay/scene/family_by_name.h"
+#include "margay/wire/family_by_name.h"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <string>
 
-namespace margay::scene {
+namespace margay::wire {
 namespace {
 
 // By which kind wins where a name has words of several.
 enum WordKind : std::uint8_t { kWaits, kRests, kAll, kTwo, kFiles, kEnds, kWorks, kSilent };
-constexpr std::array<wire::StateFamily, kSilent + 1> kFamilyOfKind = {
-    wire::FAMILY_WAIT, wire::FAMILY_IDLE,      wire::FAMILY_COLLECTIVE, wire::FAMILY_POINT_TO_POINT,
-    wire::FAMILY_IO,   wire::FAMILY_START_END, wire::FAMILY_COMPUTE,    wire::FAMILY_OTHER};
+constexpr std::array<StateFamily, kSilent + 1> kFamilyOfKind = {
+    FAMILY_WAIT, FAMILY_IDLE,      FAMILY_COLLECTIVE, FAMILY_POINT_TO_POINT,
+    FAMILY_IO,   FAMILY_START_END, FAMILY_COMPUTE,    FAMILY_OTHER};
 
 struct Stem {
   std::string_view text;
@@ -127,9 +127,9 @@ WordKind kind_of_name(std::string_view name) {
 
 }  // namespace
 
-wire::StateFamily family_by_name(std::string_view name, wire::StateFamily said) {
-  if (said != wire::FAMILY_OTHER && said != wire::FAMILY_REGION) return said;
+StateFamily family_by_name(std::string_view name, StateFamily said) {
+  if (said != FAMILY_OTHER && said != FAMILY_REGION) return said;
   return kFamilyOfKind[kind_of_name(name.substr(0, name.find('(')))];
 }
 
-}  // namespace margay::scene
+}  // namespace margay::wire

@@ -19,11 +19,11 @@
 
 #include "margay/wire/names.pb.h"
 
-namespace margay::scene {
+namespace margay::wire {
 
 // Of a state or region of that name, of which its source says `said`: FAMILY_OTHER and FAMILY_REGION say
 // nothing, and become what the name says; FAMILY_OTHER where it has no known word. Any other is right as it
 // is. Any bytes may be in a name; those beyond ASCII are part of no known word.
-wire::StateFamily family_by_name(std::string_view name, wire::StateFamily said);
+StateFamily family_by_name(std::string_view name, StateFamily said);
 
-}  // namespace margay::scene
+}  // namespace margay::wire
