@@ -35,7 +35,7 @@ EventFilter::EventFilter(const EventQuery& query, const store::Resume& resume) :
     const bool below = query.nodes.empty() ||
                        std::any_of(query.nodes.begin(), query.nodes.end(),
                                    [&](const std::string& node) { return model::at_or_below(path, node); });
-    wanted_.push_back(below && one_matches(query.paths, path));
+    wanted_.push_back(below && one_matches(query.paths, path) && query.resources.shows(path));
   }
   known_.resize(leaves.size());
 }
@@ -48,6 +48,8 @@ Status EventFilter::check() {
       return fail(ErrorCode::kInvalidArgument, "there is no resource at or below '" + node + "'; it has " +
                                                    (paths_.empty() ? "none" : paths_.front()) +
                                                    (paths_.size() > 1 ? " to " + paths_.back() : ""));
+  if (!query_.resources.empty() && std::find(wanted_.begin(), wanted_.end(), true) == wanted_.end())
+    return fail(ErrorCode::kInvalidArgument, "filter: it leaves none of the resources of this run");
   try {
     // Polynomial: never a time that is exponential in the text, as with back-references.
     if (!query_.match.empty())
@@ -63,7 +65,9 @@ bool EventFilter::look_up(LeafIndex leaf, const trace::Name& name) {
   const bool state = query_.states.empty() || (name.kind == trace::Name::Kind::kState &&
                                                std::find(query_.states.begin(), query_.states.end(),
                                                          name.text) != query_.states.end());
-  return state && one_matches(query_.names, name.text) &&
+  const auto family = name.kind == trace::Name::Kind::kState ? static_cast<wire::StateFamily>(name.family)
+                                                             : wire::FAMILY_MARK;  // of none
+  return state && one_matches(query_.names, name.text) && query_.terms.shows(name.text, family) &&
          (query_.match.empty() || std::regex_search(paths_[leaf.value] + " " + name.text, match_));
 }
 

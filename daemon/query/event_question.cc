@@ -56,6 +56,9 @@ Status check(const wire::EventsQuestion& q) {
        q.most_ns() != 0 || q.least_bytes() != 0 || q.most_bytes() != 0 || q.has_peer()))
     return nonsense(pairs ? "kind: of PAIRS only nodes can be chosen"
                           : "kind: of WAITS only nodes can be chosen, and what is left out of them");
+  if (pairs && q.filter().states_size() > 0)
+    return nonsense("filter: of PAIRS only resources can be chosen");
+  if (waits && q.has_filter()) return nonsense("filter: WAITS has none");
   if (!waits && q.except_size() > 0) return nonsense("except: is of WAITS alone");
   if (waits && q.nodes_size() == 0) return nonsense("nodes: WAITS is of one at least");
   int left = Request::kMostNames;
@@ -63,7 +66,9 @@ Status check(const wire::EventsQuestion& q) {
                            check_names("states", q.states(), Request::kLongestName, left),
                            check_names("names", q.names(), Request::kLongestName, left),
                            check_names("paths", q.paths(), Request::kLongestPath, left),
-                           check_names("except", q.except(), Request::kLongestPath, left)})
+                           check_names("except", q.except(), Request::kLongestPath, left),
+                           check_names("filter", q.filter().states(), wire::StateTerms::kLongest, left),
+                           check_names("filter", q.filter().resources(), wire::ResourceTerms::kLongest, left)})
     if (!ok) return ok;
   if (q.match().size() > Request::kLongestMatch)
     return nonsense("match: longer than " + std::to_string(Request::kLongestMatch) + " bytes");
@@ -83,6 +88,8 @@ Status check(const wire::EventsQuestion& q) {
 
 Result<EventPageRequest> decode_events_untrusted(const wire::EventsQuestion& q) {
   if (Status ok = check(q); !ok) return tl::unexpected(ok.error());
+  auto filter = wire::run_filter_untrusted(q.filter());
+  if (!filter) return tl::unexpected(filter.error());
   EventPageRequest r;
   r.token = q.token();
   r.whole = q.from_ns() == 0 && q.to_ns() == 0;
@@ -95,6 +102,7 @@ Result<EventPageRequest> decode_events_untrusted(const wire::EventsQuestion& q) 
   list.states.assign(q.states().begin(), q.states().end());
   list.names.assign(q.names().begin(), q.names().end());
   list.paths.assign(q.paths().begin(), q.paths().end());
+  list.terms = std::move(filter->states), list.resources = std::move(filter->resources);
   list.match = q.match();
   list.least = DurationNs(q.least_ns()), list.most_lasts = DurationNs(q.most_ns());
   list.least_bytes = q.least_bytes(), list.most_bytes = q.most_bytes();

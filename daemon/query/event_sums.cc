@@ -100,6 +100,7 @@ Status put_pairs(const store::Archive& archive, const store::Resume& resume, std
   MessageQuery query;
   query.from = list.from, query.to = list.to;
   query.nodes = list.nodes;
+  query.resources = list.resources;
   query.go_on = list.go_on;
   EventStatistics sums(EventStatistics::By::kBoth, list.from, list.to);
   const auto read =

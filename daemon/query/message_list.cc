@@ -100,7 +100,8 @@ Result<MessageListCounts> list_messages(const store::Archive& archive, const sto
   std::erase_if(messages, [&](const trace::Message& m) {
     const bool touches = m.sent < query.to && std::max(m.sent, m.received) >= query.from;
     return !touches || (query.least.value > 0 && m.received - m.sent < query.least) ||
-           !(filter.wanted(m.from) || filter.wanted(m.to));
+           !(filter.wanted(m.from) || filter.wanted(m.to)) || !query.resources.shows(filter.path(m.from)) ||
+           !query.resources.shows(filter.path(m.to));
   });
   if (query.refused > 0 && messages.size() > query.refused)
     return fail(ErrorCode::kLimit, "there are more than " + std::to_string(query.refused) + " messages");

@@ -145,6 +145,7 @@ bool look_at(const ViewRequest& request, const wire::ViewAnswer& answer, const s
   std::string node = request.node.starts_with('/') ? request.node : "/" + request.node;
   while (node.size() > 1 && node.ends_with('/')) node.pop_back();
   query.nodes = {std::move(node)};
+  query.resources = request.filter.resources;
   query.refused = request.visits;
   query.go_on = go_on;
   return true;
@@ -251,6 +252,7 @@ void put_question(const Model& model, const ViewRequest& request, wire::ViewAnsw
   q.set_slices(static_cast<std::uint32_t>(model.slices));
   q.set_node(clean_utf8(request.node));
   for (const std::string& s : request.states) q.add_states(s);
+  if (request.filter_terms.ByteSizeLong() > 0) *q.mutable_filter() = request.filter_terms;
   if (request.op != slicer::Operator{}) q.set_measure(request.op.text());
   q.set_partition(cuts_on_the_wire(request.cuts));
   if (request.p)

@@ -34,7 +34,7 @@ std::string key_of(const ViewRequest& r, partition::Operator cuts, const Stretch
                     std::to_string(static_cast<int>(cuts)) + ' ' + std::to_string(resume.leaves.size()) +
                     ' ' + std::to_string(s.settled ? 0 : newest.value) + ' ' + r.op.text() + '\n' + r.node;
   for (const std::string& state : r.states) key += '\n' + state;
-  return key;
+  return key + '\n' + r.filter_terms.SerializeAsString();
 }
 
 std::string answer_key(const ViewRequest& r, const std::string& key) {

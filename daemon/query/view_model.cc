@@ -178,6 +178,7 @@ Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretc
   zoom_request.past_end = true;
   zoom_request.states = request.states;
   zoom_request.node = request.node;
+  zoom_request.filter = request.filter;
   zoom_request.op = request.op;
   if (stretch.level) zoom_request.level = config::to_text(*stretch.level);
   zoom_request.memory_bytes = wishes.memory_bytes;

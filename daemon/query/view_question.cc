@@ -22,6 +22,13 @@ Status check(const wire::ViewQuestion& q) {
   if (q.states_size() > R::kMostStates)
     return wrong("states: " + std::to_string(q.states_size()) + " names, at most " +
                  std::to_string(R::kMostStates));
+  // Bounded below, and so no sum is too large.
+  if (q.filter().states_size() <= wire::RunFilter::kMostTerms &&
+      q.filter().resources_size() <= wire::RunFilter::kMostTerms &&
+      q.states_size() + q.filter().states_size() + q.filter().resources_size() > R::kMostStates)
+    return wrong("filter: " + std::to_string(q.filter().states_size() + q.filter().resources_size()) +
+                 " terms and " + std::to_string(q.states_size()) + " states, at most " +
+                 std::to_string(R::kMostStates) + " in all");
   for (const std::string& s : q.states())
     if (s.empty() || s.size() > R::kLongestName)
       return wrong("states: a name has 1 to " + std::to_string(R::kLongestName) + " bytes");
@@ -62,6 +69,10 @@ Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& q) {
     if (!op) return fail(op.error(), "measure");
     r.op = std::move(*op);
   }
+  auto filter = wire::run_filter_untrusted(q.filter());
+  if (!filter) return tl::unexpected(filter.error());
+  r.filter = std::move(*filter);
+  r.filter_terms = q.filter();
   r.token = q.token();
   r.newest = q.from_ns() == 0 && q.to_ns() == 0;
   r.from = TimeNs(q.from_ns());

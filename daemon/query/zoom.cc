@@ -88,11 +88,26 @@ Result<slicer::Grid> range_of(const ZoomRequest& r, TimeNs zero, TimeNs end, std
   return *grid;
 }
 
-std::function<bool(std::string_view)> state_filter(const ZoomRequest& request) {
-  if (request.states.empty()) return {};
-  return [&states = request.states](std::string_view name) {
-    return std::find(states.begin(), states.end(), name) != states.end();
+std::function<bool(std::string_view)> state_filter(const ZoomRequest& request,
+                                                   std::vector<model::StateInfo> states) {
+  if (request.states.empty() && request.filter.states.empty()) return {};
+  return [&request, states = std::move(states)](std::string_view name) {
+    if (!request.states.empty() &&
+        std::find(request.states.begin(), request.states.end(), name) == request.states.end())
+      return false;
+    const auto known =
+        std::find_if(states.begin(), states.end(), [&](const model::StateInfo& s) { return s.name == name; });
+    const auto family =
+        known != states.end() ? static_cast<wire::StateFamily>(known->family) : wire::FAMILY_MARK;
+    return request.filter.states.shows(name, family);
   };
+}
+
+Status check_some_state(const ZoomRequest& request, const std::vector<model::StateInfo>& states) {
+  const auto wanted = state_filter(request, states);
+  if (!wanted || std::any_of(states.begin(), states.end(), [&](const auto& s) { return wanted(s.name); }))
+    return {};
+  return wrong("filter: it leaves none of the states of " + request.input);
 }
 
 Status check_states(const ZoomRequest& request, const std::vector<std::string>& names) {
@@ -114,10 +129,48 @@ Result<NodeIndex> find_node(const model::Hierarchy& hierarchy, const std::string
   return wrong("--node " + quoted(path) + ": no such resource" + hint(wanted, paths));
 }
 
+namespace {
+
+// What a filter leaves of the resources below a node.
+class Shown {
+ public:
+  Shown(const model::Hierarchy& hierarchy, NodeIndex node, const wire::RunFilter& filter)
+      : hierarchy_(hierarchy), is_(hierarchy.leaf_count()) {
+    for (const LeafIndex l : hierarchy.leaves_below(node)) {
+      is_[l.value] = filter.resources.shows(hierarchy.path_of(l));
+      any_ = any_ || is_[l.value];
+      if (is_[l.value] || !filter.of_the_rest) leaves_.push_back(l);
+    }
+    counts_.assign(hierarchy.leaf_count(), false);
+    for (const LeafIndex l : leaves_) counts_[l.value] = true;
+  }
+  bool any() const { return any_; }
+  bool is(LeafIndex l) const { return is_[l.value]; }
+  // Of the model, in its order.
+  const std::vector<LeafIndex>& leaves() const { return leaves_; }
+  bool has_leaf(NodeIndex n) const {
+    const auto below = hierarchy_.leaves_below(n);
+    return std::any_of(below.begin(), below.end(), [&](LeafIndex l) { return counts_[l.value]; });
+  }
+
+ private:
+  const model::Hierarchy& hierarchy_;
+  std::vector<bool> is_, counts_;
+  std::vector<LeafIndex> leaves_;
+  bool any_ = false;
+};
+
+}  // namespace
+
 Result<Model> model_of(const Cells& cells, const ZoomRequest& request) {
   const model::Hierarchy& h = cells.hierarchy;
-  const auto leaves = h.leaves_below(cells.node);
-  if (leaves.empty()) return wrong(request.input + ": no resource in it");
+  if (h.leaves_below(cells.node).empty()) return wrong(request.input + ": no resource in it");
+  const Shown shown(h, cells.node, request.filter);
+  const std::vector<LeafIndex>& leaves = shown.leaves();
+  if (!shown.any()) return wrong("filter: it leaves none of the resources of " + request.input);
+  const auto value = [&](LeafIndex l, std::uint32_t k, std::size_t x) {
+    return shown.is(l) ? cells.value(l, k, x) : 0.0;
+  };
   Model m;
   m.slices = cells.grid.slices;
   m.times = {cells.grid.from, cells.grid.to, cells.zero};
@@ -136,7 +189,7 @@ Result<Model> model_of(const Cells& cells, const ZoomRequest& request) {
   for (auto k = way.rbegin(); k != way.rend(); ++k) put(*k);
   for (std::uint32_t k = cells.node.value + 1;
        k < h.node_count() && h[NodeIndex(k)].depth > h[cells.node].depth; ++k)
-    put(NodeIndex(k));
+    if (shown.has_leaf(NodeIndex(k))) put(NodeIndex(k));
   auto tree = partition::TreeShape::from_parents(parents);
   if (!tree) return tl::unexpected(tree.error());
   m.tree = std::move(*tree);
@@ -146,12 +199,14 @@ Result<Model> model_of(const Cells& cells, const ZoomRequest& request) {
   for (std::size_t x = 0; x < cells.columns.size(); ++x) {
     bool some = false;
     for (std::uint32_t k = 0; k < cells.grid.slices && !some; ++k)
-      some = std::any_of(leaves.begin(), leaves.end(), [&](LeafIndex l) { return cells.value(l, k, x) > 0; });
+      some = std::any_of(leaves.begin(), leaves.end(), [&](LeafIndex l) { return value(l, k, x) > 0; });
     if (some) used.push_back(x);
   }
   if (used.empty())
-    return wrong(request.input + ": " + (request.states.empty() ? "nothing" : "none of these states") +
-                 " is in this range of it");
+    return wrong(
+        request.input + ": " +
+        (request.states.empty() && request.filter.states.empty() ? "nothing" : "none of these states") +
+        " is in this range of it");
   const std::uint64_t rows = std::uint64_t{m.slices} * leaves.size();
   if (rows * (used.size() + 1) * sizeof(double) > request.memory_bytes)
     return fail(ErrorCode::kLimit, "partition: " + std::to_string(leaves.size()) + " leaves x " +
@@ -166,10 +221,14 @@ Result<Model> model_of(const Cells& cells, const ZoomRequest& request) {
     for (const LeafIndex l : leaves) {
       double sum = 0;
       for (const std::size_t x : used) {
-        m.values.push_back(cells.value(l, k, x) / (cells.durations ? length : 1));
+        m.values.push_back(value(l, k, x) / (cells.durations ? length : 1));
         sum += m.values.back();
       }
       const double there = 1 - static_cast<double>(cells.not_there(l, k)) / length;
+      if (request.filter.of_the_rest && cells.durations) {
+        m.weights.push_back(std::min(sum, 1.0));
+        continue;
+      }
       // Rounding makes no row longer than its weight.
       m.weights.push_back(cells.durations ? std::clamp(there, std::min(sum, 1.0), 1.0)
                                           : (there > 0 || sum > 0 ? 1.0 : 0.0));

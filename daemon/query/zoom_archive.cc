@@ -270,7 +270,7 @@ Result<Zoomed> ArchiveZoom::from_cells(const Grid& g, std::optional<std::size_t>
   const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
   const auto node = find_node(hierarchy, request_.node);
   if (!node) return tl::unexpected(node.error());
-  const auto wanted = state_filter(request_);
+  const auto wanted = state_filter(request_, resume_.states.states());
   std::vector<std::size_t> ids;
   Cells cells{g, zero_, hierarchy, *node, {}, {}, {}, true};
   for (std::size_t x = kCompute.value; x < states; ++x) {
@@ -298,14 +298,16 @@ Result<Zoomed> ArchiveZoom::from_cells(const Grid& g, std::optional<std::size_t>
 }
 
 Result<Zoomed> ArchiveZoom::from_raw(const Grid& g) {
-  trace::Resampler trace({g, request_.op, state_filter(request_), request_.memory_bytes / 2});
+  trace::Resampler trace(
+      {g, request_.op, state_filter(request_, resume_.states.states()), request_.memory_bytes / 2});
   std::vector<model::Attributes> attributes;
   for (const auto& l : resume_.leaves) attributes.push_back(l.attributes);
   const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
   const auto node = find_node(hierarchy, request_.node);
   if (!node) return tl::unexpected(node.error());
   std::vector<bool> below(resume_.leaves.size());
-  for (const LeafIndex l : hierarchy.leaves_below(*node)) below[l.value] = true;
+  for (const LeafIndex l : hierarchy.leaves_below(*node))
+    below[l.value] = request_.filter.resources.shows(hierarchy.path_of(l)) || !request_.filter.of_the_rest;
   trace::ArchiveTraceOptions options;
   options.from = g.from;
   options.to = g.to;
@@ -343,7 +345,9 @@ Result<Zoomed> ArchiveZoom::read() {
   std::vector<std::string> names;
   for (const auto& s : resume_.states.states()) names.push_back(s.name);
   if (durations())
-    if (Status ok = check_states(request_, names); !ok) return tl::unexpected(ok.error());
+    for (const Status& ok :
+         {check_states(request_, names), check_some_state(request_, resume_.states.states())})
+      if (!ok) return tl::unexpected(ok.error());
   std::optional<std::size_t> level;
   if (request_.level) {
     const auto d = config::parse_duration(*request_.level);

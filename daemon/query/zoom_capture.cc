@@ -19,7 +19,9 @@ constexpr unsigned kMostThreads = 4;
 class Directory final : public trace::Consumer {
  public:
   Status on_name(std::uint16_t, const trace::Name& name) override {
-    if (name.kind == trace::Name::Kind::kState) states.push_back(name.text);
+    if (name.kind != trace::Name::Kind::kState) return {};
+    states.push_back(name.text);
+    infos.push_back({name.text, name.family});
     return {};
   }
   Status on_leaf(LeafIndex, const trace::Leaf& leaf) override {
@@ -30,6 +32,7 @@ class Directory final : public trace::Consumer {
   Status on_covered(TimeNs) override { return {}; }
 
   std::vector<std::string> states = {"Compute"};
+  std::vector<model::StateInfo> infos = {{"Compute", model::StateFamily::kCompute}};  // of the same
   std::vector<model::Attributes> leaves;
 };
 
@@ -57,7 +60,9 @@ Result<Zoomed> zoom_capture(const ZoomRequest& request) {
   if (!extent->begin) return wrong(request.input + ": no events in it");
   if (request.op.measure == slicer::Operator::Measure::kMean)
     return wrong("--operator " + request.op.text() + ": a capture has no variables");
-  if (Status ok = check_states(request, directory.states); !ok) return tl::unexpected(ok.error());
+  for (const Status& ok :
+       {check_states(request, directory.states), check_some_state(request, directory.infos)})
+    if (!ok) return tl::unexpected(ok.error());
   const TimeNs zero = *extent->begin;
   const auto grid = range_of(request, zero, extent->end, request.slices.value_or(ZoomRequest::kUsualSlices));
   if (!grid) return tl::unexpected(grid.error());
@@ -85,7 +90,7 @@ Result<Zoomed> zoom_capture(const ZoomRequest& request) {
         return {};
       };
     parts[i].trace = std::make_unique<trace::Resampler>(slicer::Reslicer::Options{
-        *grid, request.op, state_filter(request), request.memory_bytes / 2 / threads});
+        *grid, request.op, state_filter(request, directory.infos), request.memory_bytes / 2 / threads});
     parts[i].counts = trace::read_capture(request.input, options, *parts[i].trace);
     if (!parts[i].counts) return;
     if (Status ok = parts[i].trace->finish(); !ok) parts[i].counts = tl::unexpected(ok.error());

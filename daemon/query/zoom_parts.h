@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "margay/model/hierarchy.h"
+#include "margay/model/state_table.h"
 #include "margay/query/zoom.h"
 #include "margay/slicer/grid.h"
 #include "margay/trace/resampler.h"
@@ -29,7 +30,11 @@ std::string hint(const std::string& word, const std::vector<std::string>& names)
 Status check_states(const ZoomRequest& request, const std::vector<std::string>& names);
 // The node that was asked for. Error: kInvalidArgument with a hint.
 Result<NodeIndex> find_node(const model::Hierarchy& hierarchy, const std::string& path);
-std::function<bool(std::string_view)> state_filter(const ZoomRequest& request);
+// Which names get a column; nothing: all. `states` are those of the run; other names are of no family.
+std::function<bool(std::string_view)> state_filter(const ZoomRequest& request,
+                                                   std::vector<model::StateInfo> states);
+// kInvalidArgument where the request leaves none of these states.
+Status check_some_state(const ZoomRequest& request, const std::vector<model::StateInfo>& states);
 
 // Cells, wherever they come from.
 struct Cells {

@@ -44,7 +44,7 @@ void look_around(const alert::Alert& a, const EventsRequest& r, const ZoomExtent
   const TimeNs end = a.end.value_or(extent.end);
   if (r.from.empty()) query.from = std::max(query.from, a.onset - slice * kAround);
   if (r.to.empty()) query.to = std::min(query.to, end + slice * kAround);
-  if (!query.nodes.empty()) return;
+  if (!query.nodes.empty() || !query.resources.empty()) return;
   query.nodes = !a.likely_cause.empty() ? a.likely_cause : a.resources;
   // A process that took the CPU is no resource.
   std::erase_if(query.nodes, [](const std::string& n) { return n.empty() || n.front() != '/'; });
@@ -102,7 +102,8 @@ int print_statistics(const EventsRequest& r, const EventStatistics& statistics, 
 int list_messages_of(const EventsRequest& r, const store::Archive& archive, const store::Resume& all,
                      const EventQuery& asked, TimeNs zero) {
   MessageQuery query;
-  query.from = asked.from, query.to = asked.to, query.nodes = asked.nodes, query.progress = asked.progress;
+  query.from = asked.from, query.to = asked.to, query.nodes = asked.nodes, query.resources = asked.resources;
+  query.progress = asked.progress;
   query.least = asked.least, query.longest = asked.longest, query.most = asked.most;
   const bool table = !r.csv && !r.json;
   if (r.statistics) query.most = 0;
@@ -173,7 +174,14 @@ Exit code: 0; 1 if there is no such alert; 2 if it cannot be read.)");
       ->type_name("ID");
   command.add_option("--node", r.nodes, "only resources at or below this path; may be given several times")
       ->type_name("PATH");
-  command.add_option("--state", r.states, "only what has this name; * and ? match any text and character")
+  command
+      .add_option("--resource", r.resources,
+                  "the same by pattern: '/host1/*', '*rank6', or '!/host2', all but that")
+      ->type_name("NAME");
+  command
+      .add_option("--state", r.states,
+                  "only what has this name; * and ? match any text and character; also family:wait, and "
+                  "'!MPI_Wait', all but that")
       ->type_name("NAME");
   command
       .add_option("--match", r.match,
@@ -215,7 +223,14 @@ int events_command(const EventsRequest& r) {
   EventQuery query;
   query.from = std::min(zero, extent->zero);
   query.to = std::max(extent->end, all->run.end.value_or(extent->end)) + DurationNs(1);
-  query.nodes = r.nodes, query.names = r.states, query.match = r.match;
+  query.match = r.match;
+  query.nodes = r.nodes;
+  wire::Filter terms;
+  terms.mutable_states()->Assign(r.states.begin(), r.states.end());
+  terms.mutable_resources()->Assign(r.resources.begin(), r.resources.end());
+  auto filter = wire::run_filter_untrusted(terms);
+  if (!filter) return complain(filter.error().message);
+  query.terms = std::move(filter->states), query.resources = std::move(filter->resources);
   query.longest = r.longest;
   const bool table = !r.csv && !r.json;
   query.most = r.limit > 0 ? r.limit : table ? kUsualRows : 0;

@@ -14,7 +14,7 @@ namespace margay::daemon {
 
 struct EventsRequest {
   std::string archive, from, to, alert, match, least;  // as written
-  std::vector<std::string> nodes, states;
+  std::vector<std::string> nodes, states, resources;
   std::uint64_t longest = 0, limit = 0;
   std::string by = "state";
   bool messages = false, statistics = false, csv = false, json = false;

@@ -55,6 +55,21 @@ tl::unexpected<Error> wrong(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, "partition: " + what);
 }
 
+// A list of states by name has always been one; all else is a filter.
+Status filter_by(const PartitionRequest& r, ZoomRequest& zoom) {
+  wire::Filter terms;
+  if (wire::are_plain_terms(r.states))
+    zoom.states = r.states;
+  else
+    terms.mutable_states()->Assign(r.states.begin(), r.states.end());
+  terms.mutable_resources()->Assign(r.resources.begin(), r.resources.end());
+  terms.set_of_the_rest(r.of_the_rest);
+  auto filter = wire::run_filter_untrusted(terms);
+  if (!filter) return wrong(filter.error().message);
+  zoom.filter = std::move(*filter);
+  return {};
+}
+
 Result<Wanted> make_sense(const PartitionRequest& r) {
   Wanted out;
   std::vector<std::string> models = r.models;
@@ -104,7 +119,7 @@ Result<Wanted> make_sense(const PartitionRequest& r) {
   out.zoom.to = given(r.to);
   out.zoom.level = given(r.level);
   out.zoom.node = r.node;
-  out.zoom.states = r.states;
+  if (Status ok = filter_by(r, out.zoom); !ok) return tl::unexpected(ok.error());
   if (r.slices > 0) out.zoom.slices = r.slices;
   return out;
 }
@@ -127,8 +142,9 @@ Result<Zoomed> read_model(Wanted& wanted) {
   if (zoom_input(wanted.model) == ZoomInput::kNone) {
     if (wanted.zoom.asks())
       return wrong(wanted.model +
-                   ": has its slices already; --from, --to, --slices, --state, --node, --level and what is "
-                   "measured are for archives and captures");
+                   ": has its slices already; --from, --to, --slices, --state, --node, --resource, --rest, "
+                   "--level and what "
+                   "is measured are for archives and captures");
     const auto text = read_input(wanted.model, wanted.memory_bytes);
     if (!text) return tl::unexpected(text.error());
     auto model = parse_model(*text, wanted.model, wanted.memory_bytes);
@@ -261,6 +277,28 @@ int complain(const Error& error, const std::string& where = {}) {
 
 }  // namespace
 
+namespace {
+
+void add_filter_options(CLI::App& command, PartitionRequest& r) {
+  command
+      .add_option("--state", r.states,
+                  "only these states; the others count as time that is not shown; also 'MPI_*', family:wait, "
+                  "and '!MPI_Wait', all but that")
+      ->option_text(" NAME ...");
+  command.add_option("--node", r.node, "only resources below this node, e.g. /host7")->type_name("NODE");
+  command
+      .add_option(
+          "--resource", r.resources,
+          "only these, and what is below them: '/host1/*', '*rank6', or '!/host2', all but that; several "
+          "may be given")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command.add_flag("--rest", r.of_the_rest,
+                   "shares are of the rest: what --state and --resource leave out counts nowhere");
+}
+
+}  // namespace
+
 void add_partition_command(CLI::App& command, PartitionRequest& r) {
   command.description(
       R"(Compute the optimal partition of an archive, or of a model in a file: which resources behave alike,
@@ -289,9 +327,7 @@ Exit code: 0; 2 if the input or a flag is wrong; 1 for anything else.)");
   command.add_option("--slices", r.slices, "number of slices of the range, 1 to 1000000 (default: 30)")
       ->type_name("NUMBER")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{kMostModelSlices}));
-  command.add_option("--state", r.states, "only these states; the others count as time that is not shown")
-      ->option_text(" NAME ...");
-  command.add_option("--node", r.node, "only resources below this node, e.g. /host7")->type_name("NODE");
+  add_filter_options(command, r);
   command
       .add_option(
           "--level", r.level,

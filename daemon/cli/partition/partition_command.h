@@ -17,7 +17,8 @@ struct PartitionRequest {
   std::vector<std::string> operators;  // one that aggregates, one that measures, or both
   std::string policy = "noise", memory = "4GiB";
   std::string from, to, node, level;  // of a zoom (zoom.h), as written
-  std::vector<std::string> states;
+  std::vector<std::string> states, resources;
+  bool of_the_rest = false;
   std::uint64_t slices = 0;
   bool list = false, envelope = false, strength = false, all = false;
   bool json = false, csv = false, timing = false;

@@ -20,6 +20,7 @@
 #include "margay/base/result.h"
 #include "margay/store/archive.h"
 #include "margay/trace/occurrences.h"
+#include "margay/wire/filter.h"
 
 namespace margay::daemon {
 
@@ -29,6 +30,8 @@ struct EventQuery {
   std::vector<std::string> names;   // patterns with * and ?: of states, regions, variables ...; nothing: all
   std::vector<std::string> states;  // exactly: of states; nothing: all that there is
   std::vector<std::string> paths;   // patterns of the resource's path; nothing: all
+  wire::StateTerms terms;           // of names of any kind
+  wire::ResourceTerms resources;    // of the resource's path
   // A regular expression (ECMAScript, but for back-references) found in "RESOURCE NAME".
   std::string match;
   DurationNs least{};       // visits and regions that are shorter are left out; of more than 0: moments

@@ -13,6 +13,7 @@
 #include "margay/base/time.h"
 #include "margay/partition/batch.h"
 #include "margay/slicer/operator.h"
+#include "margay/wire/filter.h"
 #include "margay/wire/view.pb.h"
 
 namespace margay::daemon {
@@ -20,7 +21,7 @@ namespace margay::daemon {
 struct ViewRequest {
   static constexpr std::uint32_t kMostSlices = 1000;
   static constexpr std::uint32_t kUsualSlices = 256;  // at most, where the viewer leaves it to the daemon
-  static constexpr int kMostStates = 256;
+  static constexpr int kMostStates = 256;             // with the terms of the filter
   static constexpr std::uint32_t kMostVisits = 65'536;
   static constexpr std::size_t kLongestName = 128;  // of a state
   static constexpr std::size_t kLongestNode = 2048;
@@ -35,6 +36,8 @@ struct ViewRequest {
   DurationNs slice{};               // of the level, with `newest`; 0: the finest
   std::string node;                 // path; "": all
   std::vector<std::string> states;  // ascending, none twice; none: all
+  wire::RunFilter filter;
+  wire::Filter filter_terms;  // that it is made of
   slicer::Operator op;
   partition::Operator cuts = partition::Operator::kSpatiotemporal;
   std::optional<double> p;

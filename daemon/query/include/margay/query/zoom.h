@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "margay/slicer/operator.h"
+#include "margay/wire/filter.h"
 #include "model_file.h"
 
 namespace margay::store {
@@ -41,6 +42,9 @@ struct ZoomRequest {
   std::optional<std::uint64_t> slices;  // nothing: 30, or with a level one for each of its slices
   std::vector<std::string> states;      // nothing: all
   std::string node;                     // path; "": all
+  // What else is left out. `of_the_rest`: resources are left out of the model, and a cell weighs what is left
+  // of its time; else resources have no states, and all that was left out counts as time that is not shown.
+  wire::RunFilter filter;
   slicer::Operator op;
   std::optional<std::string> level;  // a slice duration
   bool past_end = false;  // `to` may be behind the end, so that slices are alike; nobody is there then
@@ -53,7 +57,8 @@ struct ZoomRequest {
   static constexpr std::uint64_t kUsualSlices = 30;
   // Whether anything but the input was asked for.
   bool asks() const {
-    return from || to || slices || !states.empty() || !node.empty() || level || op != slicer::Operator{};
+    return from || to || slices || !states.empty() || !node.empty() || !filter.empty() ||
+           filter.of_the_rest || level || op != slicer::Operator{};
   }
 };
 
