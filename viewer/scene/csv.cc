@@ -5,6 +5,7 @@
 #include "margay/scene/palette.h"
 #include "margay/scene/phase_list.h"
 #include "margay/scene/quality.h"
+#include "margay/scene/run_filter.h"
 #include "margay/scene/statistics.h"
 #include "margay/scene/temporal_bars.h"
 
@@ -90,6 +91,8 @@ std::string parts_csv(const ViewData& data) {
     csv.text(head);
   const std::vector<std::uint32_t> order = states_in_order(data);
   for (const std::uint32_t state : order) csv.text(data.states[state].name);
+  const std::string left_out = left_out_text(data.question);
+  if (!left_out.empty()) csv.text("filter");
   csv.line();
   std::vector<double> shares(data.states.size());
   for (const Part& part : data.parts) {
@@ -103,6 +106,7 @@ std::string parts_csv(const ViewData& data) {
     for (const StateShare& s : data.shares_of(part)) shares[s.state] = s.share;
     for (const std::uint32_t state : order) csv.number(shares[state]);
     for (const StateShare& s : data.shares_of(part)) shares[s.state] = 0;
+    if (!left_out.empty()) csv.text(left_out);
     csv.line();
   }
   return csv.take();
@@ -130,7 +134,10 @@ std::string event_sums_csv(const EventSums& sums) {
 std::string bars_csv(const ViewData& data) {
   Csv csv;
   csv.text("begin (s)").text("end (s)").text("state").text("family").text(share_head(data));
-  csv.text(total_head(data)).text("known").line();
+  csv.text(total_head(data)).text("known");
+  const std::string left_out = left_out_text(data.question);
+  if (!left_out.empty()) csv.text("filter");
+  csv.line();
   BarOptions options;
   options.least_share = 0;
   for (const Bar& bar : temporal_bars(data, options)) {
@@ -138,16 +145,22 @@ std::string bars_csv(const ViewData& data) {
     const auto begin = [&] {
       csv.number(seconds_since_zero(data, bar.first)).number(seconds_since_zero(data, bar.last));
     };
+    const auto end_line = [&] {
+      if (!left_out.empty()) csv.text(left_out);
+      csv.line();
+    };
     for (const Segment& segment : bar.segments) {
       const State& state = data.states[static_cast<std::size_t>(segment.state)];
       const double share = segment.to - segment.from;
       begin();
       csv.text(state.name).text(family_name(state.family)).number(share);
-      csv.number(share * area * (data.unit.empty() ? 1 : data.full)).number(bar.known).line();
+      csv.number(share * area * bar.weight * (data.unit.empty() ? 1 : data.full)).number(bar.known);
+      end_line();
     }
     if (!bar.segments.empty()) continue;
     begin();
-    csv.text("").text("").number(0).number(0).number(bar.known).line();
+    csv.text("").text("").number(0).number(0).number(bar.known);
+    end_line();
   }
   return csv.take();
 }

@@ -36,6 +36,8 @@ class Largest {
 }  // namespace
 
 void Mixture::add(const Part& part, double area) {
+  added_ += area;
+  area *= part.weight;
   area_ += area;
   known_ += part.known * area;
   for (const StateShare& s : data_->shares_of(part)) {
@@ -48,7 +50,7 @@ void Mixture::add(const Part& part, double area) {
 void Mixture::clear() {
   for (const std::uint32_t state : touched_) sums_[state] = 0;
   touched_.clear();
-  area_ = known_ = 0;
+  area_ = added_ = known_ = 0;
 }
 
 double Mixture::known() const {

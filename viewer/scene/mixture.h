@@ -20,11 +20,13 @@ class Mixture {
  public:
   explicit Mixture(const ViewData& data) : data_(&data), sums_(data.states.size()) {}
 
-  // `area`: of what the part is here, leaves x time in any unit.
+  // `area`: of what the part is here, leaves x time in any unit; counts by the part's weight.
   void add(const Part& part, double area);
   void clear();
 
   double area() const { return area_; }
+  // What of the area that was added counts.
+  double weight() const { return added_ > 0 ? area_ / added_ : 1; }
   // Of the area; 0 of none.
   double known() const;
   double share(std::uint32_t state) const;
@@ -36,7 +38,7 @@ class Mixture {
   const ViewData* data_;
   std::vector<double> sums_;  // by state
   std::vector<std::uint32_t> touched_;
-  double area_ = 0;
+  double area_ = 0, added_ = 0;
   double known_ = 0;
 };
 

@@ -77,6 +77,7 @@ wire::ViewQuestion question_of(const Subject& s, std::uint64_t token, bool curve
   q.set_slices(std::min(s.slices, kMostAskedSlices));
   q.set_node(s.node == "/" ? "" : s.node);
   for (const std::string& state : s.states) q.add_states(state);
+  put_filter(s.filter, q);
   q.set_measure(s.measure);
   q.set_partition(s.cuts);
   if (s.p && !std::isnan(*s.p))
@@ -93,6 +94,7 @@ Subject subject_of(const wire::ViewQuestion& q) {
   if (!s.time) s.level = DurationNs(q.slice_ns());
   s.node = q.node();
   s.states.assign(q.states().begin(), q.states().end());
+  s.filter = filter_of(q.filter());
   s.slices = q.slices();
   s.measure = q.measure();
   s.visits = q.visits();
@@ -161,6 +163,9 @@ std::string text_of(const Subject& s, TimeNs zero) {
   if (s.cuts != wire::ViewQuestion::SPATIOTEMPORAL) add(cuts_text(s.cuts));
   if (s.states.size() == 1) add(s.states.front());
   if (s.states.size() > 1) add(std::to_string(s.states.size()) + " states");
+  for (const std::string& t : s.filter.states) add(state_term_text(t));
+  for (const std::string& t : s.filter.resources) add(resource_term_text(t));
+  if (s.filter.of_the_rest) add(proportions_text(true));
   if (s.p)
     add("p " + p_text(*s.p));
   else if (!s.policy.empty() && s.policy != "noise")

@@ -35,7 +35,7 @@ class ModeLeaves {
       const double seconds = data_.seconds(first, last);
       for (const StateShare& share : data_.shares_of(part)) {
         before_.push_back({share.state, sums_[share.state]});
-        sums_[share.state] += share.share * seconds;
+        sums_[share.state] += share.share * part.weight * seconds;
       }
     }
   }
@@ -180,7 +180,9 @@ void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, boo
 std::string measure_text(const ViewData& data) {
   const std::string op =
       data.question.measure().empty() ? "duration" : clean_utf8(data.question.measure(), kLongestName);
-  if (data.unit.empty()) return "operator " + op + " (share of the time)";
+  if (data.unit.empty())
+    return "operator " + op +
+           (data.question.filter().of_the_rest() ? " (share of the rest)" : " (share of the time)");
   std::ostringstream full;
   if (op == "bytes" && data.full < 0x1p63)
     full << size_text(static_cast<std::uint64_t>(data.full));

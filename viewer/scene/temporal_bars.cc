@@ -97,6 +97,7 @@ std::vector<Bar> temporal_bars(const ViewData& data, const BarOptions& options) 
       mixture.add(part, (beyond ? here : all) * data.seconds(part.first, part.last));
     }
     bar.known = mixture.known();
+    bar.weight = mixture.weight();
     bar.mode = mixture.mode().state;
     stack(data, mixture, place, options.least_share, bar);
   }

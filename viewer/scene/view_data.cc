@@ -242,6 +242,15 @@ class Reader {
     return {};
   }
 
+  // What is known of it is what the filter leaves.
+  void make_of_the_rest(Part& p) {
+    p.weight = p.known;
+    p.known = p.weight > 0 ? 1 : 0;
+    if (p.weight > 0)
+      for (std::size_t k = p.share_begin; k < p.share_end; ++k)
+        out_.shares[k].share = std::min(1.0, out_.shares[k].share / p.weight);
+  }
+
   Status part(int i, std::uint64_t begin) {
     const auto bad = [&](const char* what) {
       return corrupt(nth("part", static_cast<std::size_t>(i)) + what);
@@ -273,6 +282,7 @@ class Reader {
     p.share_end = static_cast<std::uint32_t>(out_.shares.size());
     std::stable_sort(out_.shares.begin() + p.share_begin, out_.shares.end(),
                      [](const StateShare& a, const StateShare& b) { return a.share > b.share; });
+    if (out_.unit.empty() && in_.question().filter().of_the_rest()) make_of_the_rest(p);
     const internal::Mode mode = internal::mode_of(out_.shares_of(p), p.known, out_.states);
     p.mode = mode.state;
     p.strength = mode.strength;

@@ -20,6 +20,7 @@
 
 #include "margay/base/result.h"
 #include "margay/scene/event_rows.h"
+#include "margay/scene/run_filter.h"
 
 namespace margay::scene {
 
@@ -51,6 +52,7 @@ struct EventSubject {
   TimeRange time;
   std::vector<std::string> nodes;   // paths; none, or "/" among them: all
   std::vector<std::string> states;  // none: all, and what is no state
+  RunFilter run_filter;             // what else of the run is left out
   EventFilter filter;
   bool longest = false;  // sorted by duration, kMostLongest at most
   bool operator==(const EventSubject&) const = default;

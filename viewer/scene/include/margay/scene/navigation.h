@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "margay/base/time.h"
+#include "margay/scene/run_filter.h"
 #include "margay/scene/view_data.h"
 #include "margay/wire/view.pb.h"
 
@@ -27,6 +28,7 @@ struct Subject {
   std::optional<TimeRange> time;    // none: the newest slices, following the run
   std::string node;                 // path; "" or "/": all
   std::vector<std::string> states;  // none: all
+  RunFilter filter;                 // what else is left out
   std::uint32_t slices = 0;         // 0: as the daemon thinks best
   DurationNs level{};               // slice duration, without `time`; 0: the finest
   std::string measure;              // "": durations

@@ -21,7 +21,7 @@ struct Selection {
 
 struct StateRow {
   std::uint32_t state = 0;
-  double share = 0;  // of the selection's leaves x time
+  double share = 0;  // of the selection's leaves x time, or of the rest (view_data.h)
   // Leaf-seconds; where something is measured times ViewData::full, that is in its unit, taken that full is
   // what one leaf can have in a second.
   double total = 0;

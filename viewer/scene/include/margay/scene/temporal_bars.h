@@ -33,6 +33,7 @@ struct Bar {
   std::uint32_t last = 0;
   std::vector<Segment> segments;  // from the bottom; none is empty. Absent and unknown states are left out
   double known = 0;
+  double weight = 1;  // of its leaves x time what its shares are of (Part::weight)
   double gain = 0;
   double loss = 0;
   std::int32_t mode = kNoState;

@@ -11,7 +11,8 @@
 //
 // UNITS. Slices are counted from 0 and ranges of them are half-open, [first, last), unlike those on the wire.
 // Times are trace time. A share of 1 is all of a rectangle's leaves x time or, where something is measured
-// (`unit` is not empty), what `full` says. Gain and loss are bits.
+// (`unit` is not empty), what `full` says; of a question whose shares are of the rest (filter.of_the_rest) it
+// is all of what the filter leaves of that time, where it leaves any. Gain and loss are bits.
 //
 // Thread safety: values and pure functions; any number of readers. Cost: view_data_untrusted() is linear in
 // the answer, and walks once over slices/64 words for each part; 100,000 leaves and 65,000 parts of 256
@@ -81,6 +82,8 @@ struct Part {
   double gain = 0;
   double loss = 0;
   double known = 0;  // the share of leaves x time in which somebody was there and observed, [0, 1]
+  // How much of its leaves x time its shares are of, [0, 1]: all, or what a filter leaves.
+  double weight = 1;
   // The state of the largest share among those that are known(); if there is none of these the largest of the
   // others, absent or unknown; else kNoState.
   std::int32_t mode = kNoState;
