@@ -88,13 +88,18 @@ std::string take_part(std::string_view part, PictureOptions& out) {
     out.to = text->substr(dash + 1);
     return {};
   }
-  if (name == "s") {
-    while (!part.empty()) out.states.push_back(unescaped(next(part, ',')).value_or(""));
+  if (name == "s" || name == "r") {
+    auto& terms = name == "s" ? out.states : out.resources;
+    while (!part.empty()) terms.push_back(unescaped(next(part, ',')).value_or(""));
     return {};
+  }
+  if (name == "of") {
+    if (*text != "rest") return "expected of=rest";
+    return out.of_the_rest = true, std::string();
   }
   for (const Part& p : kParts)
     if (p.name == name) return out.*p.value = *text, std::string();
-  return "there is no part " + clean_utf8(name, kShown) + "; a link has t, n, p, policy, o, cut and s";
+  return "there is no part " + clean_utf8(name, kShown) + "; a link has t, n, p, policy, o, cut, s, r and of";
 }
 
 }  // namespace
@@ -116,9 +121,12 @@ std::string link_of(const PictureOptions& o) {
   };
   if (!o.from.empty() || !o.to.empty()) add("t", escaped(o.from) + "-" + escaped(o.to));
   for (const Part& p : kParts) add(p.name, escaped(o.*p.value));
-  std::string states;
-  for (const std::string& s : o.states) states += (states.empty() ? "" : ",") + escaped(s);
-  add("s", states);
+  for (const auto& [name, terms] : {std::pair("s", &o.states), std::pair("r", &o.resources)}) {
+    std::string text;
+    for (const std::string& s : *terms) text += (text.empty() ? "" : ",") + escaped(s);
+    add(name, text);
+  }
+  if (o.of_the_rest) add("of", "rest");
   return out;
 }
 
@@ -151,7 +159,11 @@ Status follow_link(PictureOptions& o) {
   if (o.node.empty()) o.node = said->node;
   if (o.measure.empty()) o.measure = said->measure;
   if (o.cuts.empty()) o.cuts = said->cuts;
-  if (o.states.empty()) o.states = said->states;
+  // How shares count belongs to what is left out.
+  if (o.states.empty() && o.resources.empty()) {
+    o.states = said->states, o.resources = said->resources;
+    o.of_the_rest = o.of_the_rest || said->of_the_rest;
+  }
   return {};
 }
 

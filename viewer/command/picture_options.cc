@@ -30,9 +30,16 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
   app.add_option("--to", o.to, "end of the time range")->type_name("TIME");
   app.add_option("--node", o.node, "only this node of the hierarchy, e.g. /node7")->type_name("NODE");
   app.add_option("--state", o.states,
-                 "only this state, and others that are given so; the rest counts as time that is not shown")
+                 "only this state, and others that are given so; the rest counts as time that is not shown; "
+                 "also 'MPI_*', family:wait, or '!MPI_Wait', all but that")
       ->type_name("NAME")
       ->allow_extra_args(false);
+  app.add_option("--resource", o.resources,
+                 "only these resources, with all below: '/node1/*', '*rank6', or '!/node2', all but that")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_flag("--rest", o.of_the_rest,
+               "shares are of the rest: what --state and --resource leave out counts nowhere");
   app.add_option("--slices", o.slices,
                  "number of slices of the range, at most 1000 (default: 0, as many as fit)")
       ->type_name("NUMBER")
@@ -95,6 +102,8 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--colours", o.colours, "");
   add("--threshold", std::to_string(o.threshold), "0");
   for (const std::string& state : o.states) out.push_back("--state=" + state);
+  for (const std::string& resource : o.resources) out.push_back("--resource=" + resource);
+  if (o.of_the_rest) out.emplace_back("--rest");
   if (o.clock) out.emplace_back("--clock");
   if (o.dark) out.emplace_back("--dark");
   if (!o.what.empty()) out.insert(out.end(), {"--", o.what});

@@ -60,10 +60,13 @@ QRectF paint_page(QPainter& p, const QSizeF& size, const Session& session, const
 
 QString head_of(const QString& title, const Session& session) {
   const scene::ViewData& data = session.data();
+  const QString left_out = text_of(scene::left_out_text(data.question));
   return QString("%1   %2   p %3, %4 parts%5")
-      .arg(title, text_of(scene::range_text(data.range(), session.times())), text_of(scene::p_text(data.p)))
-      .arg(data.parts.size())
-      .arg(cut_of(data));
+             .arg(title, text_of(scene::range_text(data.range(), session.times())),
+                  text_of(scene::p_text(data.p)))
+             .arg(data.parts.size())
+             .arg(cut_of(data)) +
+         (left_out.isEmpty() ? QString() : "   (" + left_out + ")");
 }
 
 QString cut_of(const scene::ViewData& data) {

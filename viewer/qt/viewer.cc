@@ -47,7 +47,13 @@ Result<Wanted> wanted_of(const command::PictureOptions& options) {
   w.subject.node = o.node;
   w.subject.slices = o.slices;
   w.subject.policy = o.policy;
-  w.subject.states = o.states;
+  if (wire::are_plain_terms(o.states))
+    w.subject.states = o.states;
+  else
+    w.subject.filter.states = o.states;
+  w.subject.filter.resources = o.resources;
+  w.subject.filter.of_the_rest = o.of_the_rest;
+  if (const Status ok = scene::check_filter(w.subject.filter); !ok) return wrong(ok.error().message);
   if (o.measure != "duration") w.subject.measure = o.measure;
   for (const scene::Cuts cuts : {wire::ViewQuestion::SPATIAL, wire::ViewQuestion::PRODUCT})
     if (o.cuts == scene::cuts_word(cuts)) w.subject.cuts = cuts;

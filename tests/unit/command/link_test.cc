@@ -34,6 +34,23 @@ TEST(Link, IsOneLineThatLeadsBack) {
   EXPECT_EQ(*back, everything());
 }
 
+TEST(Link, HasAFilterAndWhatSharesAreOf) {
+  PictureOptions o;
+  o.what = "night";
+  o.states = {"MPI_*", "!family:wait"};
+  o.resources = {"/node1/*", "!*rank,6"};
+  o.of_the_rest = true;
+  const std::string link = link_of(o);
+  EXPECT_EQ(link, "margay://night#s=MPI_%2A,%21family:wait&r=/node1/%2A,%21%2Arank%2C6&of=rest");
+  EXPECT_EQ(options_of_link(link).value(), o);
+  EXPECT_FALSE(options_of_link("margay://night#of=all"));
+  PictureOptions beside;
+  beside.what = link;
+  beside.resources = {"/node2"};
+  ASSERT_TRUE(follow_link(beside));
+  EXPECT_TRUE(beside.states.empty()) << "a filter beside it takes the place of all of it";
+}
+
 TEST(Link, OfAnotherMachine) {
   PictureOptions o;
   o.connect = "tcp://head:7413";

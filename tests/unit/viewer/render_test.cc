@@ -335,6 +335,34 @@ TEST_F(Render, GainAndLossOverP) {
   EXPECT_NE(difference(image, render_again(curve + QStringList{"--dark"})), "");
 }
 
+// What a filter leaves of each state is what `margay events` lists of it, in whole milliseconds of slices.
+TEST_F(Render, WhatAFilterLeavesAddsUpToWhatTheEventsSay) {
+  const QStringList filter{"--state", "family:collective", "--resource", "/node1/*", "--resource", "!*rank6"};
+  const QStringList bars = QStringList{"--picture", "bars"} + filter;
+  EXPECT_THAT(svg_of(bars), HasSubstr("what is left out counts as time that is not shown"));
+  EXPECT_THAT(svg_of(QStringList{"--rest"} + filter),
+              AllOf(HasSubstr("without resources *rank6; shares are of the rest"),
+                    HasSubstr("operator duration (share of the rest)")));
+  const Said told = run(
+      "margay", QStringList{"events", MARGAY_EXAMPLE "/sixteen.margay", "--statistics", "--csv"} + filter);
+  ASSERT_EQ(told.code, 0) << told.words;
+  std::map<QString, double> theirs;
+  for (const QString& line : QString::fromStdString(told.words).split('\n'))
+    if (const QStringList row = line.trimmed().split(','); row.size() > 5 && row[0] != "name")
+      theirs[row[0]] = row[3].toDouble() * 1e-9;
+  ASSERT_GE(theirs.size(), 3u);
+  for (const bool rest : {false, true}) {
+    std::map<QString, double> ours;
+    double shares = 0;
+    const std::vector<QStringList> rows = table_of(rest ? bars + QStringList{"--rest"} : bars);
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      if (!rows[i][2].isEmpty()) ours[rows[i][2]] += rows[i][5].toDouble(), shares += rows[i][4].toDouble();
+    for (const auto& [state, seconds] : theirs)
+      EXPECT_NEAR(ours[state], seconds, 0.05 + 0.01 * seconds) << state.toStdString() << rest;
+    EXPECT_EQ(shares > static_cast<double>(rows.size()) / 10, rest) << shares;
+  }
+}
+
 // Of all events, and so the numbers are those of `margay events`.
 TEST_F(Render, WhatEventsSumTo) {
   for (const bool messages : {false, true}) {

@@ -21,12 +21,13 @@ struct PictureOptions {
   std::string size = "1280x720";
   std::string from, to;  // durations since the run's begin
   std::string node, p, policy;
-  std::string measure;              // as margay partition --operator says it; "": duration
-  std::string cuts;                 // "spatial", "product"; "" and "spatiotemporal": in both at once
-  std::vector<std::string> states;  // none: all
-  std::string picture;              // of picture_names(); "": the window's choice, of a file an overview
-  std::uint32_t slices = 0;         // 0 to 1000; 0: as many as are useful
-  std::uint32_t threshold = 0;      // pixels, 1 to 64: smaller parts are drawn together; 0: not said
+  std::string measure;                         // as margay partition --operator says it; "": duration
+  std::string cuts;  // "spatial", "product"; "" and "spatiotemporal": in both at once
+  std::vector<std::string> states, resources;  // terms (margay/wire/filter.h); none: all
+  bool of_the_rest = false;                    // shares are of what these leave
+  std::string picture;          // of picture_names(); "": the window's choice, of a file an overview
+  std::uint32_t slices = 0;     // 0 to 1000; 0: as many as are useful
+  std::uint32_t threshold = 0;  // pixels, 1 to 64: smaller parts are drawn together; 0: not said
   bool dark = false;
   bool clock = false;   // times of day; else since the begin, in the window as was chosen there last
   std::string colours;  // "okabe-ito" or "tol"; "": the window's choice, of a file okabe-ito
