@@ -7,6 +7,7 @@
 #include <string>
 
 #include "alerts.h"
+#include "filter_dialog.h"
 #include "margay/scene/times.h"
 #include "paint.h"
 #include "sheet.h"
@@ -87,7 +88,8 @@ struct Source {
   std::function<Command(std::size_t)> command;
 };
 
-Source action_source(const QMenuBar& menus, const QAction* itself) {
+// Those that give way to names of the run, or all others.
+Source action_source(const QMenuBar& menus, const QAction* itself, bool giving_way) {
   Source out;
   std::vector<QPointer<QAction>> actions;
   const auto plain = [](QString text) { return text.remove('&').remove("..."); };
@@ -95,6 +97,7 @@ Source action_source(const QMenuBar& menus, const QAction* itself) {
     if (entry->menu() == nullptr) continue;
     for (QAction* a : entry->menu()->actions()) {
       if (a->isSeparator() || a == itself || !a->isEnabled()) continue;
+      if (a->property(kGivesWay).toBool() != giving_way) continue;
       actions.emplace_back(a);
       out.texts.push_back((plain(entry->text()) + ": " + plain(a->text())).toStdString());
     }
@@ -187,6 +190,41 @@ void go_to_resource(Session& session, const std::string& path) {
   session.set_scroll(scene::showing(session.rows(), session.scroll(), node));
 }
 
+namespace {
+
+// What a pattern that was typed can be a filter of.
+void add_filters(Session& session, const std::string& typed, std::vector<Command>& to) {
+  std::string term(trimmed(typed));
+  if (wire::is_plain_term(term)) return;
+  const bool only_out = term.starts_with('!');
+  if (only_out) term.erase(0, 1);
+  const std::vector<std::string> terms{term};
+  wire::RunFilter filter;
+  if (auto parsed = wire::StateTerms::parse(terms)) filter.states = std::move(*parsed);
+  if (auto parsed = wire::ResourceTerms::parse(terms)) filter.resources = std::move(*parsed);
+  const LeftOfRun named = left_of_run(session, filter);
+  const auto add = [&](bool is_state, bool out, std::size_t some, std::size_t all) {
+    if (some == 0) return;
+    const std::string added = out ? "!" + term : term;
+    const QString text = text_of(is_state ? scene::state_term_text(added) : scene::resource_term_text(added));
+    to.push_back({out ? text : say("only ") + text,
+                  say("filter, %1 of %2").arg(out ? all - some : some).arg(all), [&session, is_state, added] {
+                    scene::RunFilter now = session.subject().filter;
+                    auto& list = is_state ? now.states : now.resources;
+                    std::erase(list, added);
+                    list.push_back(added);
+                    session.set_filter(std::move(now));
+                  }});
+  };
+  for (const bool out : {false, true}) {
+    if (only_out && !out) continue;
+    if (!filter.states.empty()) add(true, out, named.states, named.all_states);
+    if (!filter.resources.empty()) add(false, out, named.resources, named.all_resources);
+  }
+}
+
+}  // namespace
+
 Commands::Commands(Session& session, const QMenuBar& menus, const QAction* itself, Deeds deeds)
     : session_(session), menus_(menus), itself_(itself), deeds_(std::move(deeds)) {}
 
@@ -194,8 +232,9 @@ Commands::Found Commands::find(const QString& text) const {
   const std::string typed = text.toStdString();
   const scene::ViewData& data = session_.data();
   const scene::Times times = session_.times();
-  const std::vector<Source> sources{action_source(menus_, itself_), state_source(session_, deeds_),
-                                    phase_source(session_, times), alert_source(session_, deeds_, times)};
+  const std::vector<Source> sources{action_source(menus_, itself_, false), state_source(session_, deeds_),
+                                    phase_source(session_, times), alert_source(session_, deeds_, times),
+                                    action_source(menus_, itself_, true)};
   Best best;
   for (std::size_t of = 0; of < sources.size(); ++of)
     for (std::size_t i = 0; i < sources[of].texts.size(); ++i)
@@ -209,6 +248,7 @@ Commands::Found Commands::find(const QString& text) const {
     if (const auto range = scene::parse_time_range(typed, session_.time(), session_.bounds(), times))
       found.shown.push_back({text_of(scene::range_text(*range, times)), say("time"),
                              [this, to = *range] { session_.zoom_to(to); }});
+  add_filters(session_, typed, found.shown);
   const std::size_t of_time = found.shown.size();
   for (const Best::Hit& hit : best.sorted()) {
     if (found.shown.size() == kMostFound) break;

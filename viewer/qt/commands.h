@@ -5,7 +5,9 @@
 // ASCII letters match in both cases. What is better comes first: the whole text, a whole word of it, its
 // begin, the begin of a word, something in one piece, then what has the typed characters in fewer pieces. Of
 // equals, actions come before states, phases, alerts and resources, each in the order in which menus, lists
-// and the picture have them: so the same letters always find the same. A time comes before all.
+// and the picture have them: so the same letters always find the same. A time comes before all, and so
+// does what a pattern (margay/wire/filter.h: "MPI_*", "family:wait", "!*rank6") would leave of states and
+// resources, where it names some.
 //
 // Thread safety: none; belongs to the thread of the window. Ownership: borrows the session and the menus.
 // Cost: find() is linear in the text of all there is, and sorts kMostFound.
@@ -29,6 +31,9 @@ std::optional<int> fits(std::string_view text, std::string_view typed);
 // Selects it, unfolded and scrolled into sight; a search that leaves it out ends. Of a node that the picture
 // does not have nothing happens.
 void go_to_resource(Session& session, const std::string& path);
+
+// A property of actions: whoever types what is in the name of a state as well means the state.
+inline constexpr const char* kGivesWay = "gives way to names";
 
 struct Command {
   QString text;    // "/node1/rank6"

@@ -89,6 +89,7 @@ scene::EventSubject EventsView::subject() const {
   if (!session_.data().empty()) s.time = session_.time();
   if (!session_.subject().node.empty()) s.nodes = {session_.subject().node};
   s.states = session_.subject().states;
+  s.run_filter = session_.subject().filter;
   s.filter = filter_->filter();
   s.longest = filter_->longest();
   return s;

@@ -144,7 +144,7 @@ QString percent(double share, const char* least = "< 0.1") {
 
 void StatisticsModel::set(scene::Statistics statistics, const scene::ViewData& data,
                           const scene::Palette& palette, const std::vector<scene::State>& known,
-                          const std::vector<std::string>& chosen) {
+                          const std::vector<std::string>& chosen, const wire::StateTerms& terms) {
   std::map<std::string, int, std::less<>> of;
   for (std::size_t i = 0; i < statistics.rows.size(); ++i)
     of.emplace(data.states[statistics.rows[i].state].name, static_cast<int>(i));
@@ -165,6 +165,7 @@ void StatisticsModel::set(scene::Statistics statistics, const scene::ViewData& d
   statistics_ = std::move(statistics);
   rows_ = std::move(now);
   chosen_ = {chosen.begin(), chosen.end()};
+  terms_ = terms;
   unit_ = text_of(data.unit);
   if (!same)
     endResetModel();
@@ -173,14 +174,18 @@ void StatisticsModel::set(scene::Statistics statistics, const scene::ViewData& d
 }
 
 bool StatisticsModel::shown(int row) const {
-  return chosen_.empty() || chosen_.contains(state(row).name);
+  return (chosen_.empty() || chosen_.contains(state(row).name)) && !left_out_by_term(row);
+}
+
+bool StatisticsModel::left_out_by_term(int row) const {
+  return !terms_.shows(state(row).name, state(row).family);
 }
 
 std::optional<std::vector<std::string>> StatisticsModel::with(int row, bool shown) const {
   std::vector<std::string> out;
   bool all = true;
   for (int r = 0; r < rowCount(); ++r) {
-    if (!state(r).known()) continue;
+    if (!state(r).known() || left_out_by_term(r)) continue;
     const bool in = r == row ? shown : this->shown(r);
     if (in) out.push_back(state(r).name);
     all = all && in;

@@ -16,6 +16,7 @@
 #include "margay/scene/statistics.h"
 #include "margay/scene/times.h"
 #include "margay/scene/view_data.h"
+#include "margay/wire/filter.h"
 
 namespace margay::viewer {
 
@@ -56,12 +57,16 @@ class StatisticsModel : public QAbstractTableModel {
   using QAbstractTableModel::QAbstractTableModel;
 
   // `known`: all states to choose from, in their order; those of the data that are not among them come after
-  // them. `chosen`: the filter; empty: all are shown. Cost: linear, and a sort.
+  // them. `chosen`: the filter by name; empty: all are shown, but for those that the `terms` leave out. Cost:
+  // linear, and a sort.
   void set(scene::Statistics statistics, const scene::ViewData& data, const scene::Palette& palette,
-           const std::vector<scene::State>& known = {}, const std::vector<std::string>& chosen = {});
+           const std::vector<scene::State>& known = {}, const std::vector<std::string>& chosen = {},
+           const wire::StateTerms& terms = {});
   const scene::Statistics& statistics() const { return statistics_; }
   const scene::State& state(int row) const { return rows_[static_cast<std::size_t>(row)].state; }
   bool shown(int row) const;
+  // Whatever the boxes say: a term of the filter leaves it out.
+  bool left_out_by_term(int row) const;
   // The filter there is when this one is shown or left out: empty if it is all states. Nothing: it would be
   // none, and there is nothing to see then.
   std::optional<std::vector<std::string>> with(int row, bool shown) const;
@@ -88,6 +93,7 @@ class StatisticsModel : public QAbstractTableModel {
   scene::Statistics statistics_;
   std::vector<Row> rows_;
   std::set<std::string, std::less<>> chosen_;
+  wire::StateTerms terms_;
   QString unit_;
 };
 

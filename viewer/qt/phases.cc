@@ -46,7 +46,7 @@ QString length_words(DurationNs first, DurationNs second) {
 // Whole tables, of all resources: not of what somebody has chosen to see.
 bool is_of_all(const scene::ViewData& data) {
   return !data.empty() && data.temporal && data.unit.empty() && data.question.states().empty() &&
-         (data.nodes[0].path.empty() || data.nodes[0].path == "/");
+         !data.question.has_filter() && (data.nodes[0].path.empty() || data.nodes[0].path == "/");
 }
 
 QSortFilterProxyModel& sorted_model(const QTableView& view) {

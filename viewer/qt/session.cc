@@ -6,7 +6,6 @@
 #include "margay/base/text.h"
 #include "margay/scene/live_view.h"
 #include "margay/scene/statistics.h"
-#include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 
 namespace margay::viewer {
@@ -19,20 +18,6 @@ constexpr int kMostAsked = 2;              // questions a second, by following
 constexpr int kMostAskedAgain = 20;        // for what the archive has not yet
 constexpr int kCurveShare = 30;  // of the time of a view that follows curves take at most one part of so many
 constexpr int kCurveAgain = 2000;  // ms, after a daemon had none
-// What else of a question may come later: a p, a token of more digits.
-constexpr std::size_t kSpare = 64;
-// As the daemon has it.
-constexpr std::size_t kMostChosenStates = 256;
-
-bool fits(const scene::Subject& subject) {
-  wire::ControlRequest request;
-  request.set_version(wire::kWireVersion);
-  request.set_kind(wire::ControlRequest::VIEW);
-  *request.mutable_view() = scene::question_of(subject, 1, true);
-  return subject.states.size() <= kMostChosenStates &&
-         request.ByteSizeLong() + kSpare <= static_cast<std::size_t>(transport::kQuestions.largest);
-}
-
 }  // namespace
 
 Session::Session(Link* link, scene::Theme theme, QObject* parent)
@@ -519,44 +504,6 @@ void Session::set_level(DurationNs level) {
   scene::Subject s = history_.now();
   s.level = level;
   go(std::move(s));
-}
-void Session::set_measure(const std::string& measure) {
-  scene::Subject s = history_.now();
-  const auto of_variable = [](const std::string& m) { return m.starts_with(scene::kMeanOf); };
-  if (of_variable(s.measure) || of_variable(measure)) s.states.clear();
-  s.measure = measure;
-  s.p.reset();
-  go(std::move(s));
-}
-std::vector<std::string> Session::variables() const {
-  std::set<std::string> names;
-  for (const scene::Annotation& a : data_->annotations)
-    if (a.kind == scene::Annotation::Kind::kVariable && a.name < data_->annotation_names.size())
-      names.insert(data_->annotation_names[a.name]);
-  return {names.begin(), names.end()};
-}
-bool Session::set_states(std::vector<std::string> states) {
-  scene::Subject s = history_.now();
-  s.states = std::move(states);
-  if (!fits(s)) {
-    emit said(tr("%1 states are too many for one request (at most %2 states, %3 bytes): choose fewer")
-                  .arg(s.states.size())
-                  .arg(kMostChosenStates)
-                  .arg(transport::kQuestions.largest));
-    return false;
-  }
-  go(std::move(s));
-  return true;
-}
-void Session::set_node(const std::string& path) {
-  go(scene::into(history_.now(), path));
-}
-void Session::show_everything() {
-  scene::Subject s = history_.now();
-  s.states.clear();
-  s.node.clear();
-  if (!folding_.search.empty()) search("");
-  if (s != history_.now()) go(std::move(s));
 }
 void Session::toggle_fold(std::uint32_t node) {
   scene::toggle(folding_, *data_, node);

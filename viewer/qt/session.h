@@ -176,6 +176,9 @@ class Session : public QObject {
   std::vector<std::string> variables() const;
   // Only these; none: all. False, and a sentence is said, if they do not fit a question.
   bool set_states(std::vector<std::string> states);
+  // What else of the run is looked at. False, and a sentence is said, if it makes no sense or does not fit a
+  // question.
+  bool set_filter(scene::RunFilter filter);
   // Only what is below this node, of all time that is seen; "": all.
   void set_node(const std::string& path);
   // No filter any more: all states of all nodes.
@@ -221,6 +224,7 @@ class Session : public QObject {
   void not_beside(quint64 token, QString why);
 
  private:
+  bool go_if_it_fits(scene::Subject subject);
   scene::Subject with_calls(scene::Subject subject) const;
   DurationNs shortest() const;
   void ask(bool curve = false);

@@ -1,8 +1,12 @@
-// How a run looks: the states that a session knows, their colours, how times are told.
+// How a run looks: the states that a session knows, their colours, how times are told; what is measured of
+// it, and what is left out.
 #include <ctime>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
+#include "margay/transport/transport.h"
+#include "margay/wire/columns.h"
 #include "session.h"
 
 namespace margay::viewer {
@@ -20,6 +24,21 @@ std::int64_t utc_offset_at(TimeNs wall) {
   const auto then = static_cast<std::time_t>(wall.value / 1'000'000'000);
   std::tm local{};
   return localtime_r(&then, &local) != nullptr ? local.tm_gmtoff : 0;
+}
+
+// What else of a question may come later: a p, a token of more digits.
+constexpr std::size_t kSpare = 64;
+// As the daemon has it.
+constexpr std::size_t kMostChosenStates = 256;
+
+bool fits(const scene::Subject& subject) {
+  wire::ControlRequest request;
+  request.set_version(wire::kWireVersion);
+  request.set_kind(wire::ControlRequest::VIEW);
+  *request.mutable_view() = scene::question_of(subject, 1, true);
+  return subject.states.size() + subject.filter.states.size() + subject.filter.resources.size() <=
+             kMostChosenStates &&
+         request.ByteSizeLong() + kSpare <= static_cast<std::size_t>(transport::kQuestions.largest);
 }
 
 }  // namespace
@@ -107,6 +126,64 @@ void Session::set_by_clock(bool by_clock) {
   if (std::exchange(look_.by_clock, by_clock) == by_clock) return;
   emit view_changed();
   emit status_changed();
+}
+
+void Session::set_measure(const std::string& measure) {
+  scene::Subject s = history_.now();
+  const auto of_variable = [](const std::string& m) { return m.starts_with(scene::kMeanOf); };
+  if (of_variable(s.measure) || of_variable(measure)) s.states.clear(), s.filter.states.clear();
+  s.measure = measure;
+  s.p.reset();
+  go(std::move(s));
+}
+std::vector<std::string> Session::variables() const {
+  std::set<std::string> names;
+  for (const scene::Annotation& a : data_->annotations)
+    if (a.kind == scene::Annotation::Kind::kVariable && a.name < data_->annotation_names.size())
+      names.insert(data_->annotation_names[a.name]);
+  return {names.begin(), names.end()};
+}
+bool Session::go_if_it_fits(scene::Subject s) {
+  if (!fits(s)) {
+    const std::size_t terms = s.filter.states.size() + s.filter.resources.size();
+    const QString sentence =
+        terms == 0
+            ? tr("%1 states are too many for one request (at most %2 states, %3 bytes): choose fewer")
+            : tr("%1 states and patterns are too many for one request (at most %2, and %3 bytes): choose "
+                 "fewer");
+    emit said(
+        sentence.arg(s.states.size() + terms).arg(kMostChosenStates).arg(transport::kQuestions.largest));
+    return false;
+  }
+  go(std::move(s));
+  return true;
+}
+bool Session::set_states(std::vector<std::string> states) {
+  scene::Subject s = history_.now();
+  s.states = std::move(states);
+  return go_if_it_fits(std::move(s));
+}
+bool Session::set_filter(scene::RunFilter filter) {
+  scene::Subject s = history_.now();
+  s.filter = std::move(filter);
+  // Too many is said in words of the window.
+  if (fits(s))
+    if (const Status ok = scene::check_filter(s.filter); !ok) {
+      emit said(QString::fromStdString(ok.error().message));
+      return false;
+    }
+  return go_if_it_fits(std::move(s));
+}
+void Session::set_node(const std::string& path) {
+  go(scene::into(history_.now(), path));
+}
+void Session::show_everything() {
+  scene::Subject s = history_.now();
+  s.states.clear();
+  s.filter = {};
+  s.node.clear();
+  if (!folding_.search.empty()) search("");
+  if (s != history_.now()) go(std::move(s));
 }
 
 }  // namespace margay::viewer

@@ -77,6 +77,11 @@ void StatesPanel::usual_colour() {
 
 void StatesPanel::show(int row, bool shown) {
   if (!model_->state(row).known()) return;
+  if (model_->left_out_by_term(row)) {
+    emit said(tr("%1 is left out by the filter above the picture: a click there takes it back")
+                  .arg(text_of(model_->state(row).name)));
+    return refresh();
+  }
   if (auto states = model_->with(row, shown))
     session_.set_states(std::move(*states));
   else
@@ -106,7 +111,8 @@ void StatesPanel::choose_colour(int row) {
 }
 
 void StatesPanel::refresh_if_other() {
-  if (of_ != session_.selection() || filter_ != session_.subject().states || palette_ != session_.palette())
+  if (of_ != session_.selection() || states_ != session_.subject().states ||
+      filter_ != session_.subject().filter || palette_ != session_.palette())
     refresh();
   else if (times_ != session_.times())
     show_heading();
@@ -114,13 +120,15 @@ void StatesPanel::refresh_if_other() {
 
 void StatesPanel::refresh() {
   of_ = session_.selection();
-  filter_ = session_.subject().states;
+  states_ = session_.subject().states;
+  filter_ = session_.subject().filter;
   palette_ = session_.palette();
   const scene::ViewData& d = session_.data();
   scene::Selection s{0, 0, d.slices()};
   if (const auto& chosen = session_.selection()) s = {chosen->node, chosen->first, chosen->last};
   model_->set(d.empty() ? scene::Statistics() : scene::statistics(d, s), d, session_.palette(),
-              session_.states(), session_.subject().states);
+              session_.states(), states_,
+              wire::StateTerms::parse(filter_.states).value_or(wire::StateTerms()));
   pie_->set(pie_of(model_->statistics(), d, session_.palette()));
   show_heading();
 }
@@ -139,6 +147,8 @@ void StatesPanel::show_heading() {
       what, when,
       counted(of.leaves, tr("resource"), tr("resources")) + ", " + counted(of.parts, tr("part"), tr("parts")),
       tr("gain %1, loss %2 bits").arg(of.gain, 0, 'g', 4).arg(of.loss, 0, 'g', 4)};
+  if (const std::string left_out = scene::left_out_text(d.question); !left_out.empty())
+    lines << text_of(scene::proportions_text(d.question.filter().of_the_rest()));
   if (!d.unit.empty()) lines.prepend(text_of(scene::measure_text(d)));
   const int room = std::max(60, width() - pie_->width() - 24);
   QStringList fit;

@@ -57,7 +57,8 @@ class StatesPanel : public QWidget {
   QTableView* table_;
   // What was last shown, beside the data: who scrolls needs no statistics anew.
   std::optional<Session::Selection> of_;
-  std::vector<std::string> filter_;
+  std::vector<std::string> states_;
+  scene::RunFilter filter_;
   std::optional<scene::Palette> palette_;
   scene::Times times_;
 };

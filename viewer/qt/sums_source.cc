@@ -35,7 +35,10 @@ SumsSource::SumsSource(Session& session, SumsOf of, QObject* parent)
 SumsSource::What SumsSource::looked_at() const {
   if (session_.data().empty()) return {};
   const scene::Subject& s = session_.subject();
-  return {session_.time(), s.node, of_ == SumsOf::kVisits ? s.states : std::vector<std::string>()};
+  What now{session_.time(), s.node, s.states, s.filter};
+  if (of_ == SumsOf::kMessages) now.states.clear(), now.filter.states.clear();  // they are in none
+  now.filter.of_the_rest = false;
+  return now;
 }
 
 void SumsSource::set_seen(bool seen) {
@@ -68,6 +71,7 @@ bool SumsSource::ask() {
   q.set_most(of_ == SumsOf::kVisits ? 2000 : scene::kMostSums);
   if (!now.node.empty() && now.node != "/") q.add_nodes(now.node);
   for (const std::string& state : now.states) q.add_states(state);
+  scene::put_filter(now.filter, q);
   question_ = q;
   session_.ask(std::move(q));
   emit changed();

@@ -51,6 +51,7 @@ class SumsSource : public QObject {
     scene::TimeRange time;
     std::string node;
     std::vector<std::string> states;
+    scene::RunFilter filter;
     bool operator==(const What&) const = default;
   };
   What looked_at() const;

@@ -4,8 +4,6 @@
 #include <QHeaderView>
 #include <QSortFilterProxyModel>
 #include <QStyle>
-#include <QStyleOptionButton>
-#include <QStylePainter>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -21,34 +19,6 @@ namespace {
 
 constexpr double kLeastPie = 0.02;   // smaller ones are pooled
 constexpr int kBannerTime = 12'000;  // ms
-constexpr int kMostNamed = 3;        // states, in the bar of filters
-constexpr int kMostListed = 40;      // in its tool tip
-constexpr int kLongestChip = 48;     // characters
-
-QString shortened(const QString& text) {
-  return text.size() <= kLongestChip ? text
-                                     : text.left(kLongestChip / 2) + "…" + text.right(kLongestChip / 2);
-}
-
-// Takes less room than its text where there is none.
-class Chip : public QPushButton {
- public:
-  using QPushButton::QPushButton;
-  QSize sizeHint() const override { return QPushButton::sizeHint() + QSize(16, 0); }
-  QSize minimumSizeHint() const override {
-    return {fontMetrics().averageCharWidth() * 12, QPushButton::minimumSizeHint().height()};
-  }
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QStylePainter p(this);
-    QStyleOptionButton option;
-    initStyleOption(&option);
-    const int room = width() - option.iconSize.width() - 3 * fontMetrics().averageCharWidth();
-    option.text = fontMetrics().elidedText(option.text, Qt::ElideRight, room);
-    p.drawControl(QStyle::CE_PushButton, option);
-  }
-};
 
 // Fusion's empty check box is not to be seen on a dark list.
 class Boxes : public QStyledItemDelegate {
@@ -88,16 +58,6 @@ class Heads : public QHeaderView {
     return size;
   }
 };
-
-QPushButton* chip(QWidget* parent, const char* name) {
-  auto* button = new Chip(parent);
-  button->setObjectName(name);
-  button->setVisible(false);
-  button->setIcon(button->style()->standardIcon(QStyle::SP_DialogCloseButton));
-  button->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
-  button->setLayoutDirection(Qt::RightToLeft);  // the cross comes after the text
-  return button;
-}
 
 }  // namespace
 
@@ -268,7 +228,8 @@ void MarkLegend::paintEvent(QPaintEvent*) {
   const int line = fontMetrics().height() + 3, box = 14;
   const QColor ink = colour_of(palette.ink()), full = colour_of(palette.family(wire::FAMILY_COMPUTE));
   const std::array<QString, 5> words = {
-      session_.subject().states.empty() ? tr("not there or not known") : tr("not known, or left out"),
+      session_.subject().states.empty() && session_.subject().filter.empty() ? tr("not there or not known")
+                                                                             : tr("not known, or left out"),
       tr("many parts, cut alike"),
       session_.data().unit.empty() ? tr("pale: little of the time") : tr("pale: little of what is measured"),
       tr("cut differently"), tr("an alert")};
@@ -296,74 +257,6 @@ void MarkLegend::paintEvent(QPaintEvent*) {
     p.drawText(QRect(left, y, room, line), Qt::AlignLeft | Qt::AlignVCenter,
                fontMetrics().elidedText(words[static_cast<std::size_t>(i)], Qt::ElideRight, room));
   }
-}
-
-FilterBar::FilterBar(Session& session, QWidget* parent) : QFrame(parent), session_(session) {
-  setObjectName("filters");
-  setAccessibleName(tr("What is left out of the picture"));
-  setAutoFillBackground(true);
-  setBackgroundRole(QPalette::ToolTipBase);
-  setForegroundRole(QPalette::ToolTipText);
-  auto* line = new QHBoxLayout(this);
-  line->setContentsMargins(8, 3, 8, 3);
-  measure_ = chip(this, "filter-measure");
-  line->addWidget(measure_);
-  not_all_ = new QLabel(tr("Not everything is shown:"), this);
-  line->addWidget(not_all_);
-  states_ = chip(this, "filter-states");
-  node_ = chip(this, "filter-node");
-  search_ = chip(this, "filter-search");
-  all_ = new QPushButton(tr("Show everything"), this);
-  all_->setObjectName("filter-all");
-  for (QPushButton* b : {states_, node_, search_}) line->addWidget(b);
-  line->addStretch(1);
-  line->addWidget(all_);
-  connect(measure_, &QPushButton::clicked, this, [this] { session_.set_measure(""); });
-  connect(states_, &QPushButton::clicked, this, [this] { session_.set_states({}); });
-  connect(node_, &QPushButton::clicked, this, [this] { session_.set_node(""); });
-  connect(search_, &QPushButton::clicked, this, [this] { session_.search(""); });
-  connect(all_, &QPushButton::clicked, this, [this] { session_.show_everything(); });
-  connect(&session_, &Session::status_changed, this, &FilterBar::update_all);
-  connect(&session_, &Session::view_changed, this, &FilterBar::update_all);
-  update_all();
-}
-
-void FilterBar::update_all() {
-  const scene::Subject& s = session_.subject();
-  const std::string& searched = session_.folding().search;
-  QStringList named, listed;
-  for (const std::string& name : s.states) {
-    if (named.size() < kMostNamed) named << text_of(name);
-    if (listed.size() < kMostListed) listed << text_of(name);
-  }
-  const auto n = static_cast<int>(s.states.size());
-  QString states = tr("only %1").arg(shortened(named.join(", ")));
-  if (n > kMostNamed) states += tr(" and %1 more").arg(n - kMostNamed);
-  if (n > kMostListed) listed << tr("and %1 more").arg(n - kMostListed);
-  states_->setText(states);
-  states_->setToolTip(listed.join("\n") + "\n" + tr("a click shows all states again"));
-  states_->setVisible(n > 0);
-  const bool below = !s.node.empty() && s.node != "/";
-  node_->setText(tr("only what is below %1").arg(shortened(text_of(s.node))));
-  node_->setToolTip(text_of(s.node) + "\n" + tr("a click shows all nodes again"));
-  node_->setVisible(below);
-  search_->setText(tr("only names with \"%1\"").arg(shortened(text_of(searched))));
-  search_->setToolTip(tr("a click shows all names again"));
-  search_->setVisible(!searched.empty());
-  const bool filtered = n > 0 || below || !searched.empty();
-  not_all_->setVisible(filtered);
-  all_->setVisible(filtered);
-  measure_->setText(tr("measured: %1").arg(shortened(text_of(scene::measure_name(s.measure)))));
-  measure_->setToolTip(tr("a click shows again how long states last"));
-  measure_->setVisible(!s.measure.empty());
-  setVisible(filtered || !s.measure.empty());
-}
-
-QString FilterBar::text() const {
-  QStringList words;
-  for (const QPushButton* b : {measure_, states_, node_, search_})
-    if (!b->isHidden()) words << b->text();
-  return words.join("; ");
 }
 
 Banner::Banner(QWidget* parent) : QFrame(parent) {

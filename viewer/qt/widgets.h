@@ -86,21 +86,6 @@ class MarkLegend : public QWidget {
   Session& session_;
 };
 
-// What is not shown, and the way to have it again. Hidden while everything is shown.
-class FilterBar : public QFrame {
-  Q_OBJECT
-
- public:
-  explicit FilterBar(Session& session, QWidget* parent = nullptr);
-  QString text() const;  // of all that is said, for tests
-
- private:
-  void update_all();
-  Session& session_;
-  QLabel* not_all_;
-  QPushButton *measure_, *states_, *node_, *search_, *all_;
-};
-
 // A sentence that nobody overlooks, for some seconds.
 class Banner : public QFrame {
   Q_OBJECT

@@ -62,6 +62,7 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   connect(&session_, &Session::said, this, say);
   connect(states_, &StatesPanel::said, this, say);
   const auto heard = [this] {
+    kept_.set_run(session_.report()->run(), session_.report()->run_begin_ns());
     show_alerts();
     notifier_.take(*session_.report(), session_.alerts());
     show_levels();
@@ -312,6 +313,8 @@ void Window::show_status() {
                  text_of(scene::range_text(d.range(), session_.times())) + ", p " +
                  text_of(scene::p_text(d.p)) + ", " + counted(d.parts.size(), tr("part"), tr("parts")) +
                  cut_of(d);
+  if (!d.empty() && !scene::left_out_text(d.question).empty())
+    notes << text_of(scene::proportions_text(d.question.filter().of_the_rest()));
   for (const std::string& n : d.notes) notes << text_of(n);
   notes_->setText(notes.join("  |  "));
 }
@@ -417,7 +420,16 @@ std::string Window::link() const {
   to.policy = s.p ? "" : s.policy;
   to.measure = s.measure;
   if (s.cuts != wire::ViewQuestion::SPATIOTEMPORAL) to.cuts = scene::cuts_word(s.cuts);
-  to.states = s.states;
+  to.states = s.states.empty() ? s.filter.states : s.states;
+  // Names and terms at once are what the terms leave of the names.
+  if (const auto terms = wire::StateTerms::parse(s.filter.states); terms && !s.states.empty())
+    std::erase_if(to.states, [&](const std::string& name) {
+      const auto known = std::find_if(session_.states().begin(), session_.states().end(),
+                                      [&](const scene::State& state) { return state.name == name; });
+      return !terms->shows(name, known == session_.states().end() ? wire::FAMILY_OTHER : known->family);
+    });
+  to.resources = s.filter.resources;
+  to.of_the_rest = s.filter.of_the_rest;
   return command::link_of(to);
 }
 

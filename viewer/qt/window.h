@@ -14,6 +14,8 @@
 #include <optional>
 #include <vector>
 
+#include "filter_bar.h"
+#include "kept_notes.h"
 #include "margay/command/picture_options.h"
 #include "models.h"
 #include "notifier.h"
@@ -46,6 +48,7 @@ class Window : public QMainWindow {
   RunStrip& strip() { return *strip_; }
   Banner& banner() { return *banner_; }
   Notifier& notifier() { return notifier_; }
+  KeptNotes& notes() { return kept_; }
   // What the bar below says: attached to what, how far behind, what was lost.
   QString status() const { return status_->text(); }
   // Whether the picture goes on with the run, as its button says it: "Live", "Held at 12.3 s", "Ended".
@@ -69,6 +72,7 @@ class Window : public QMainWindow {
   void make_picture_menu();
   void make_go_menu();
   void make_look_menu();
+  void make_filter_menu();
   void make_states_menu();
   void make_alerts_menu();
   void make_help_menu();
@@ -104,6 +108,7 @@ class Window : public QMainWindow {
   int alert_row() const;
 
   Session& session_;
+  KeptNotes kept_;
   QString attached_to_;
   command::PictureOptions place_;
   Banner* banner_;

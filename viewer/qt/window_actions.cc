@@ -9,6 +9,7 @@
 
 #include "command_palette.h"
 #include "cuts_menu.h"
+#include "filter_menu.h"
 #include "keys_dialog.h"
 #include "measure_menu.h"
 #include "paint.h"
@@ -46,6 +47,7 @@ void Window::make_actions() {
   make_look_menu();
   menuBar()->addMenu(new MeasureMenu(session_, this));
   menuBar()->addMenu(new CutsMenu(session_, this));
+  make_filter_menu();
   make_states_menu();
   make_alerts_menu();
   make_help_menu();
@@ -193,6 +195,14 @@ void Window::tell_by_clock(bool by_clock) {
   }
   session_.set_by_clock(by_clock);
   keep_switch(kClockSwitch, by_clock);
+}
+
+void Window::make_filter_menu() {
+  auto* menu = new FilterMenu(session_, kept_, this);
+  menuBar()->addMenu(menu);
+  connect(menu, &FilterMenu::said, this,
+          [this](const QString& sentence) { statusBar()->showMessage(sentence, kTimeNotice); });
+  connect(filters_, &FilterBar::asked, menu, &FilterMenu::open_dialog);
 }
 
 void Window::make_states_menu() {
