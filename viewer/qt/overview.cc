@@ -22,7 +22,24 @@ constexpr double kLeastDrag = 4;  // what is shorter is a click
 constexpr double kWheel = 0.8;    // a notch
 constexpr int kMostStatesTold = 12;
 constexpr int kMostMessagesTold = 6, kMostAnnotationsTold = 8;
-constexpr double kNearMark = 4;  // pixels: a mark so near is under the mouse
+constexpr double kBookmarkFlag = 9;  // pixels, of a bookmark
+constexpr double kNearMark = 4;      // pixels: a mark so near is under the mouse
+
+// "1.25 s, 12.5 slices, 14.9 to 16.15 s": slices of the picture.
+QString measured_between(const Session& session, TimeNs from, TimeNs to) {
+  const scene::ViewData& d = session.data();
+  const double slice = d.seconds(0, d.slices()) / static_cast<double>(d.slices());
+  const double slices = static_cast<double>((to - from).value) * 1e-9 / slice;
+  return QObject::tr("%1, %2 slices, %3")
+      .arg(text_of(scene::duration_text(to - from)), QString::number(slices, 'f', slices < 100 ? 1 : 0),
+           text_of(scene::range_text({from, to}, session.times())));
+}
+
+// Where a flag is: its pole stands on the axis.
+QRectF flag_box(const Sheet& sheet, const scene::Viewport& view, const Session::Bookmark& b) {
+  return {sheet.picture.left() + scene::x_of(view, b.time.from), sheet.axis.top() - kBookmarkFlag,
+          kBookmarkFlag, kBookmarkFlag + 3};
+}
 
 }  // namespace
 
@@ -162,12 +179,75 @@ void Overview::paint_marks(QPainter& p) {
     QColor shade = colour_of(palette.ink());
     shade.setAlpha(50);
     p.fillRect(QRectF(QPointF(drag_from_->x(), 0), QPointF(drag_to_->x(), sheet().axis.top())), shade);
+    if (measures_) paint_measure(p);
   }
+  paint_flags(p);
   paint_badge(p);
   if (hasFocus()) {
     p.setPen(QPen(colour_of(palette.faint()), 1));
     p.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
   }
+}
+
+void Overview::paint_measure(QPainter& p) {
+  const scene::Palette& palette = session_.palette();
+  const QString text = measured_text(drag_from_->x(), drag_to_->x());
+  const QFontMetricsF metrics(font());
+  QRectF box(0, 0, metrics.horizontalAdvance(text) + 12, metrics.height() + 6);
+  box.moveCenter({(drag_from_->x() + drag_to_->x()) / 2, picture_area().top() + metrics.height() * 2});
+  box.moveLeft(std::clamp(box.left(), 0.0, std::max(0.0, width() - box.width())));
+  p.fillRect(box, colour_of(palette.background()));
+  p.setPen(QPen(colour_of(palette.ink()), 1));
+  p.drawRect(box);
+  p.drawText(box, Qt::AlignCenter, text);
+}
+
+void Overview::paint_flags(QPainter& p) {
+  const Sheet all = sheet();
+  const scene::Viewport view = all.viewport(session_.time(), session_.scroll());
+  const QColor ink = colour_of(session_.palette().ink()), cloth(240, 170, 30);
+  p.setRenderHint(QPainter::Antialiasing, true);
+  for (const Session::Bookmark& b : session_.bookmarks()) {
+    const QRectF box = flag_box(all, view, b);
+    if (box.left() < all.picture.left() - 1 || box.left() > all.picture.right()) continue;
+    p.setPen(QPen(ink, 1.2));
+    p.setBrush(cloth);
+    p.drawPolygon(
+        QPolygonF({QPointF(box.left(), box.top()), QPointF(box.right(), box.top() + kBookmarkFlag / 3),
+                   QPointF(box.left(), box.top() + 2 * kBookmarkFlag / 3)}));
+    p.drawLine(QPointF(box.left(), box.top()), QPointF(box.left(), box.bottom()));
+  }
+  p.setBrush(Qt::NoBrush);
+  p.setRenderHint(QPainter::Antialiasing, false);
+}
+
+// The one that was painted last is on top.
+const Session::Bookmark* Overview::flag_at(QPointF at) const {
+  const Sheet all = sheet();
+  const scene::Viewport view = all.viewport(session_.time(), session_.scroll());
+  const auto& flags = session_.bookmarks();
+  const auto found = std::find_if(flags.rbegin(), flags.rend(), [&](const Session::Bookmark& b) {
+    return flag_box(all, view, b).adjusted(-2, -2, 2, 2).contains(at);
+  });
+  return found == flags.rend() ? nullptr : &*found;
+}
+
+QString Overview::measured_text(double from, double to) const {
+  return measured_between(session_, time_at(std::min(from, to)), time_at(std::max(from, to)));
+}
+
+void Overview::measure_from_selection() {
+  const auto& s = session_.selection();
+  if (!s || session_.data().empty())
+    return emit session_.said(tr("select a part first: it is measured from its begin"));
+  const TimeNs here = session_.data().boundaries[s->first];
+  if (!measured_from_) {
+    measured_from_ = here;
+    return emit session_.said(tr("measured from %1 on: select another part, and press the key again")
+                                  .arg(text_of(scene::short_time_text(here, session_.times()))));
+  }
+  const TimeNs from = *std::exchange(measured_from_, std::nullopt);
+  emit session_.said(measured_between(session_, std::min(from, here), std::max(from, here)));
 }
 
 // What of the picture is not as one would think: old, held, or of a daemon that is gone.
@@ -193,6 +273,8 @@ void Overview::paint_badge(QPainter& p) {
 
 QStringList Overview::mouse() const {
   return {tr("drag over a time range|zoom into it"),
+          tr("Ctrl and drag|measure: the time between, and how many slices"),
+          tr("click on a flag|go to that bookmark"),
           tr("wheel|zoom in or out in time"),
           tr("Ctrl and wheel|change the height of rows"),
           tr("Shift and wheel, or over the names|scroll the rows"),
@@ -311,7 +393,13 @@ bool Overview::event(QEvent* event) {
     const auto* help = static_cast<QHelpEvent*>(event);
     lay_out();
     const std::int64_t at = rect_at(help->pos()), call = call_at(help->pos());
-    if (call >= 0)
+    if (const Session::Bookmark* flag = flag_at(help->pos()))
+      QToolTip::showText(help->globalPos(),
+                         text_of(flag->note.empty() ? "bookmark" : flag->note).toHtmlEscaped() + "<br>" +
+                             text_of(flag->node).toHtmlEscaped() + " " +
+                             text_of(scene::range_text(flag->time, session_.times())),
+                         this);
+    else if (call >= 0)
       QToolTip::showText(
           help->globalPos(),
           details(session_.data().visits[static_cast<std::size_t>(call)], time_at(help->pos().x())), this);
@@ -347,6 +435,11 @@ void Overview::mousePressEvent(QMouseEvent* event) {
     session_.select(Session::Selection{r.node, 0, static_cast<std::uint32_t>(session_.data().slices())});
     return;
   }
+  if (const Session::Bookmark* flag = flag_at(at)) {
+    const Session::Bookmark to = *flag;
+    return session_.go_to(to.time.from, to.time.to, to.node);
+  }
+  measures_ = event->modifiers() & Qt::ControlModifier;
   if (at.x() >= picture_area().left()) drag_from_ = at;
 }
 
@@ -371,6 +464,7 @@ void Overview::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || !drag_from_) return;
   const auto from = std::exchange(drag_from_, std::nullopt), to = std::exchange(drag_to_, std::nullopt);
   update();
+  if (to && std::exchange(measures_, false)) return emit session_.said(measured_text(from->x(), to->x()));
   if (to)
     return session_.zoom_to({time_at(std::min(from->x(), to->x())), time_at(std::max(from->x(), to->x()))});
   lay_out();

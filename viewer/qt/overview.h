@@ -31,6 +31,8 @@ class Overview : public View {
   Sheet sheet() const;
   QRectF picture_area() const;
   const scene::Layout& shown() const { return layout_; }
+  // By keyboard: the first call is where the selection begins, the second says how far from there.
+  void measure_from_selection();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -53,6 +55,10 @@ class Overview : public View {
   void paint_picture(QPainter& p);
   void paint_marks(QPainter& p);
   void paint_badge(QPainter& p);
+  void paint_measure(QPainter& p);
+  void paint_flags(QPainter& p);
+  QString measured_text(double from, double to) const;
+  const Session::Bookmark* flag_at(QPointF at) const;
   QString empty_text() const;
   QString collective_text(const scene::Visit& visit) const;
 
@@ -66,6 +72,8 @@ class Overview : public View {
   std::optional<QPointF> mouse_;  // where it is, within the widget
   std::int64_t hover_ = -1;
   std::optional<QPointF> drag_from_, drag_to_;
+  bool measures_ = false;  // what is dragged
+  std::optional<TimeNs> measured_from_;
 };
 
 }  // namespace margay::viewer

@@ -121,6 +121,16 @@ class Session : public QObject {
   };
   const std::optional<Selection>& selection() const { return selection_; }
 
+  // Stretches that somebody noted, by begin; flags of the picture.
+  struct Bookmark {
+    scene::TimeRange time;
+    std::string node;  // path; "": all
+    std::string note;
+    bool operator==(const Bookmark&) const = default;
+  };
+  const std::vector<Bookmark>& bookmarks() const { return bookmarks_; }
+  void set_bookmarks(std::vector<Bookmark> bookmarks);
+
   // What events sum to, as it was answered last; null: it was not asked for.
   const EventSumsPtr& sums(SumsOf of) const { return sums_[of == SumsOf::kMessages ? 1 : 0]; }
   // The single events of a stretch: asks for a page of them or for what they sum to, and says what came of it
@@ -267,6 +277,7 @@ class Session : public QObject {
   scene::Scroll scroll_;
   scene::Steps steps_, time_steps_;
   std::optional<Selection> selection_;
+  std::vector<Bookmark> bookmarks_;
   std::optional<scene::TimeRange> shown_;  // while its answer is waited for
   ReportPtr report_;
   std::vector<terminal::AlertView> alerts_;

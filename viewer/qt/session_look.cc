@@ -174,6 +174,10 @@ bool Session::set_filter(scene::RunFilter filter) {
     }
   return go_if_it_fits(std::move(s));
 }
+void Session::set_bookmarks(std::vector<Bookmark> bookmarks) {
+  bookmarks_ = std::move(bookmarks);
+  emit view_changed();
+}
 void Session::set_node(const std::string& path) {
   go(scene::into(history_.now(), path));
 }

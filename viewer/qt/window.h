@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "bookmark_menu.h"
 #include "filter_bar.h"
 #include "kept_notes.h"
 #include "margay/command/picture_options.h"
@@ -73,6 +74,7 @@ class Window : public QMainWindow {
   void make_go_menu();
   void make_look_menu();
   void make_filter_menu();
+  void make_bookmark_menu();
   void make_states_menu();
   void make_alerts_menu();
   void make_help_menu();
@@ -131,6 +133,7 @@ class Window : public QMainWindow {
   QAction *back_, *forward_, *whole_, *live_, *dark_, *hues_, *calls_, *messages_, *clock_, *notify_,
       *anything_;
   QMenu* look_;
+  BookmarkMenu* bookmarks_;
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;
   bool taking_alerts_ = false;  // the list changes by itself

@@ -44,6 +44,7 @@ QAction* Window::action(QMenu* menu, const QString& text, const QList<QKeySequen
 void Window::make_actions() {
   make_picture_menu();
   make_go_menu();
+  make_bookmark_menu();
   make_look_menu();
   menuBar()->addMenu(new MeasureMenu(session_, this));
   menuBar()->addMenu(new CutsMenu(session_, this));
@@ -135,6 +136,8 @@ void Window::make_look_menu() {
       look_, tr("Part b&efore"), {QKeySequence("Shift+Left")}, [this] { move_part(-1); }, true);
   action(
       look_, tr("&Part after"), {QKeySequence("Shift+Right")}, [this] { move_part(1); }, true);
+  action(look_, tr("Measure from the selection on"), {QKeySequence("Shift+M")},
+         [this] { overview_->measure_from_selection(); });
   action(
       look_, tr("Select &nothing"), {QKeySequence("Escape")}, [this] { session_.select(std::nullopt); },
       true);
@@ -195,6 +198,13 @@ void Window::tell_by_clock(bool by_clock) {
   }
   session_.set_by_clock(by_clock);
   keep_switch(kClockSwitch, by_clock);
+}
+
+void Window::make_bookmark_menu() {
+  bookmarks_ = new BookmarkMenu(session_, kept_, this);
+  menuBar()->addMenu(bookmarks_);
+  connect(bookmarks_, &BookmarkMenu::said, this,
+          [this](const QString& sentence) { statusBar()->showMessage(sentence, kTimeNotice); });
 }
 
 void Window::make_filter_menu() {
