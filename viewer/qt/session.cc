@@ -510,6 +510,11 @@ void Session::toggle_fold(std::uint32_t node) {
   make_rows();
   emit view_changed();
 }
+void Session::set_folding(scene::Folding folding) {
+  folding_ = std::move(folding);
+  make_rows();
+  emit view_changed();
+}
 void Session::search(const std::string& text) {
   folding_.search = text;
   scroll_ = {};

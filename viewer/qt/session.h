@@ -194,6 +194,7 @@ class Session : public QObject {
   // No filter any more: all states of all nodes.
   void show_everything();
   void toggle_fold(std::uint32_t node);
+  void set_folding(scene::Folding folding);
   void search(const std::string& text);
   void select(std::optional<Selection> selection);
   void set_theme(scene::Theme theme);

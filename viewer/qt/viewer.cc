@@ -192,6 +192,7 @@ void Viewer::seen() {
     window_->statusBar()->showMessage(text_of(subject.error().message), 10'000);
   if (wanted_.clock && !session_->times().utc_offset_s)
     window_->statusBar()->showMessage("--clock: " + text_of(scene::no_clock_text()), 10'000);
+  window_->looks().begin();
   // Of the next one that is chosen, all is looked at.
   wanted_.from.reset();
   wanted_.to.reset();

@@ -36,7 +36,7 @@ constexpr int kOnset = 76, kDatedOnset = 150;
 }  // namespace
 
 Window::Window(Session& session, const QString& attached_to, QWidget* parent)
-    : QMainWindow(parent), session_(session), attached_to_(attached_to) {
+    : QMainWindow(parent), session_(session), looks_(session), attached_to_(attached_to) {
   setWindowTitle("Margay: " + attached_to);
   make_middle();
   auto* quality = new QDockWidget(tr("Gain and loss"), this);
@@ -91,6 +91,7 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   resizeDocks({quality, states}, {1, 2}, Qt::Vertical);
   resizeDocks({findChild<QDockWidget*>("alerts")}, {kAlerts}, Qt::Vertical);
   make_order();
+  looks_.begin();
   show_theme();
   show_levels();
   show_status();

@@ -17,6 +17,7 @@
 #include "bookmark_menu.h"
 #include "filter_bar.h"
 #include "kept_notes.h"
+#include "look_history.h"
 #include "margay/command/picture_options.h"
 #include "models.h"
 #include "notifier.h"
@@ -50,6 +51,7 @@ class Window : public QMainWindow {
   Banner& banner() { return *banner_; }
   Notifier& notifier() { return notifier_; }
   KeptNotes& notes() { return kept_; }
+  LookHistory& looks() { return looks_; }
   // What the bar below says: attached to what, how far behind, what was lost.
   QString status() const { return status_->text(); }
   // Whether the picture goes on with the run, as its button says it: "Live", "Held at 12.3 s", "Ended".
@@ -75,6 +77,7 @@ class Window : public QMainWindow {
   void make_look_menu();
   void make_filter_menu();
   void make_bookmark_menu();
+  void undo_look(bool redo);
   void make_states_menu();
   void make_alerts_menu();
   void make_help_menu();
@@ -111,6 +114,7 @@ class Window : public QMainWindow {
 
   Session& session_;
   KeptNotes kept_;
+  LookHistory looks_;
   QString attached_to_;
   command::PictureOptions place_;
   Banner* banner_;
@@ -134,6 +138,7 @@ class Window : public QMainWindow {
       *anything_;
   QMenu* look_;
   BookmarkMenu* bookmarks_;
+  QAction *undo_, *redo_;
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;
   bool taking_alerts_ = false;  // the list changes by itself

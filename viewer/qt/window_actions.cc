@@ -123,6 +123,15 @@ void Window::make_look_menu() {
              views_->setCurrentIndex(page);
              views_->currentWidget()->setFocus();
            });
+  undo_ = action(look_, tr("Undo how it looks"), {QKeySequence("Ctrl+Z")}, [this] { undo_look(false); });
+  redo_ = action(look_, tr("Redo how it looks"), {QKeySequence("Ctrl+Shift+Z"), QKeySequence("Ctrl+Y")},
+                 [this] { undo_look(true); });
+  const auto show_undo = [this] {
+    undo_->setEnabled(looks_.can_undo());
+    redo_->setEnabled(looks_.can_redo());
+  };
+  connect(&looks_, &LookHistory::changed, this, show_undo);
+  show_undo();
   action(look_, tr("&More detail"), {QKeySequence(","), QKeySequence("<")}, [this] { session_.step_p(-1); });
   action(look_, tr("&Less detail"), {QKeySequence("."), QKeySequence(">")}, [this] { session_.step_p(1); });
   action(look_, tr("&Fold or unfold the node"), {QKeySequence("F")}, [this] {
@@ -205,6 +214,13 @@ void Window::make_bookmark_menu() {
   menuBar()->addMenu(bookmarks_);
   connect(bookmarks_, &BookmarkMenu::said, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, kTimeNotice); });
+}
+
+void Window::undo_look(bool redo) {
+  const QString what = redo ? looks_.redo() : looks_.undo();
+  const QString said = redo ? tr("done again: %1") : tr("undone: %1");
+  statusBar()->showMessage(what.isEmpty() ? tr("there is nothing to be undone") : said.arg(what),
+                           kThresholdNotice);
 }
 
 void Window::make_filter_menu() {

@@ -1,4 +1,4 @@
-// Bookmarks and filters that are kept beside a run, flags and measuring.
+// Bookmarks and filters that are kept beside a run, flags, measuring, and looks that are undone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -199,6 +199,51 @@ TEST(Measuring, ByKeysFromOneSelectionToTheNext) {
   s.session.select(Session::Selection{1, 0, 1});
   QTest::keyClick(&s.overview(), Qt::Key_M, Qt::ShiftModifier);
   EXPECT_THAT(s.said(), HasSubstr(", 3.0 slices, "));
+}
+
+TEST(Looks, AreUndoneAndDoneAgain) {
+  Noted s("noted-looks");
+  LookHistory& looks = s.window.looks();
+  looks.begin();
+  EXPECT_FALSE(looks.can_undo());
+  s.session.set_p(0.25);
+  s.session.toggle_fold(1);
+  s.session.set_theme(scene::Theme::kDark);
+  s.session.set_threshold(10);
+  s.session.into(1);  // where one is: not a look
+  QTest::keyClick(&s.overview(), Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(s.said(), "undone: small parts");
+  EXPECT_NE(s.session.threshold(), 10);
+  QTest::keyClick(&s.overview(), Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(s.session.palette().theme(), scene::Theme::kLight);
+  QTest::keyClick(&s.overview(), Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_THAT(s.session.folding().folded, IsEmpty());
+  EXPECT_EQ(s.session.subject().p, 0.25);
+  QTest::keyClick(&s.overview(), Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_FALSE(s.session.subject().p);
+  EXPECT_FALSE(looks.can_undo());
+  EXPECT_EQ(s.session.subject().node, "/a") << "one stays where one is";
+  QTest::keyClick(&s.overview(), Qt::Key_Y, Qt::ControlModifier);
+  QTest::keyClick(&s.overview(), Qt::Key_Y, Qt::ControlModifier);
+  EXPECT_EQ(s.session.subject().p, 0.25);
+  EXPECT_THAT(s.session.folding().folded, SizeIs(1));
+  // What is done now takes the place of what was undone.
+  s.session.set_messages(false);
+  EXPECT_FALSE(looks.can_redo());
+}
+
+TEST(Looks, ASearchIsOneStepAndStepsAreBounded) {
+  Noted s("noted-search");
+  LookHistory& looks = s.window.looks();
+  looks.begin();
+  for (const char* typed : {"r", "r1", "r12"}) s.session.search(typed);
+  EXPECT_EQ(looks.undo(), "search");
+  EXPECT_EQ(s.session.folding().search, "");
+  EXPECT_FALSE(looks.can_undo());
+  for (int i = 0; i < 300; ++i) s.session.set_messages(i % 2 != 0);
+  std::size_t undone = 0;
+  while (!looks.undo().isEmpty()) ++undone;
+  EXPECT_EQ(undone, LookHistory::kMost - 1);
 }
 
 }  // namespace notes_test
