@@ -56,19 +56,19 @@ Status check(const wire::EventsQuestion& q) {
        q.most_ns() != 0 || q.least_bytes() != 0 || q.most_bytes() != 0 || q.has_peer()))
     return nonsense(pairs ? "kind: of PAIRS only nodes can be chosen"
                           : "kind: of WAITS only nodes can be chosen, and what is left out of them");
-  if (pairs && q.filter().states_size() > 0)
-    return nonsense("filter: of PAIRS only resources can be chosen");
+  if (pairs && q.filter().states_size() > 0) return nonsense("filter: of PAIRS only resources can be chosen");
   if (waits && q.has_filter()) return nonsense("filter: WAITS has none");
   if (!waits && q.except_size() > 0) return nonsense("except: is of WAITS alone");
   if (waits && q.nodes_size() == 0) return nonsense("nodes: WAITS is of one at least");
   int left = Request::kMostNames;
-  for (const Status& ok : {check_names("nodes", q.nodes(), Request::kLongestPath, left),
-                           check_names("states", q.states(), Request::kLongestName, left),
-                           check_names("names", q.names(), Request::kLongestName, left),
-                           check_names("paths", q.paths(), Request::kLongestPath, left),
-                           check_names("except", q.except(), Request::kLongestPath, left),
-                           check_names("filter", q.filter().states(), wire::StateTerms::kLongest, left),
-                           check_names("filter", q.filter().resources(), wire::ResourceTerms::kLongest, left)})
+  for (const Status& ok :
+       {check_names("nodes", q.nodes(), Request::kLongestPath, left),
+        check_names("states", q.states(), Request::kLongestName, left),
+        check_names("names", q.names(), Request::kLongestName, left),
+        check_names("paths", q.paths(), Request::kLongestPath, left),
+        check_names("except", q.except(), Request::kLongestPath, left),
+        check_names("filter", q.filter().states(), wire::StateTerms::kLongest, left),
+        check_names("filter", q.filter().resources(), wire::ResourceTerms::kLongest, left)})
     if (!ok) return ok;
   if (q.match().size() > Request::kLongestMatch)
     return nonsense("match: longer than " + std::to_string(Request::kLongestMatch) + " bytes");

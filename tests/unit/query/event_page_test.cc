@@ -391,7 +391,8 @@ TEST(EventsQuestions, ThatMakeNoSenseAreRefusedWithTheirField) {
   using Q = wire::EventsQuestion;
   EXPECT_EQ(wrong([](Q&) {}), "");
   EXPECT_THAT(wrong([](Q& q) { q.set_from_ns(5), q.set_to_ns(5); }), HasSubstr("to_ns: is not after"));
-  EXPECT_THAT(wrong([](Q& q) { q.set_kind(static_cast<Q::Kind>(5)); }), HasSubstr("kind: is unknown"));
+  EXPECT_THAT(wrong([](Q& q) { q.set_kind(static_cast<Q::Kind>(Q::Kind_MAX + 1)); }),
+              HasSubstr("kind: is unknown"));
   EXPECT_THAT(wrong([](Q& q) { q.set_kind(static_cast<Q::Kind>(-1)); }), HasSubstr("kind: is unknown"));
   EXPECT_THAT(wrong([](Q& q) { q.set_most(0); }), HasSubstr("most: 0, expected 1 to 2000"));
   EXPECT_THAT(wrong([](Q& q) { q.set_most(4'000'000'000); }), HasSubstr("most: 4000000000"));
