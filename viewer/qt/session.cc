@@ -144,7 +144,7 @@ bool Session::show_report() {
     if (!picture || !temporal) return false;
     picture->token = link_ != nullptr ? link_->next_token() : data_->token + 1;
     temporal_ = std::make_shared<const scene::ViewData>(std::move(*temporal));
-    time_steps_ = {};
+    steps_.time = {};
     temporal_of_.reset();
     take(std::make_shared<const scene::ViewData>(std::move(*picture)));
     pictured_ = report_;
@@ -215,13 +215,13 @@ void Session::show(ViewPtr data) {
 
 void Session::take(ViewPtr data) {
   pictured_.reset();
-  selection_ = selected_in(*data);
+  chosen_.selection = selected_in(*data);
   data_ = std::move(data);
   learn(data_->states);
-  collectives_ = scene::collectives(*data_);
+  drawn_.collectives = scene::collectives(*data_);
   // The curve there was stays until the new one is there.
-  if (!data_->curve.empty() || data_->question.curve()) steps_ = scene::steps_of(*data_);
-  steps_.current = scene::step_at(steps_, data_->p);
+  if (!data_->curve.empty() || data_->question.curve()) steps_.picture = scene::steps_of(*data_);
+  steps_.picture.current = scene::step_at(steps_.picture, data_->p);
   make_rows();
   show_target();
 }
@@ -229,13 +229,13 @@ void Session::take(ViewPtr data) {
 // A selection stays with who and when it is of, as far as that is in the next picture: of a run that is
 // followed another one comes twice a second.
 std::optional<Session::Selection> Session::selected_in(const scene::ViewData& next) const {
-  if (!selection_ || data_->empty() || next.empty()) return std::nullopt;
+  if (!chosen_.selection || data_->empty() || next.empty()) return std::nullopt;
   const scene::ViewData& now = *data_;
-  const std::int64_t node = scene::node_at(next, now.nodes[selection_->node].path);
+  const std::int64_t node = scene::node_at(next, now.nodes[chosen_.selection->node].path);
   if (node < 0) return std::nullopt;
   Selection out{static_cast<std::uint32_t>(node), 0, static_cast<std::uint32_t>(next.slices())};
-  if (selection_->first == 0 && selection_->last == now.slices()) return out;
-  const TimeNs from = now.boundaries[selection_->first], to = now.boundaries[selection_->last];
+  if (chosen_.selection->first == 0 && chosen_.selection->last == now.slices()) return out;
+  const TimeNs from = now.boundaries[chosen_.selection->first], to = now.boundaries[chosen_.selection->last];
   if (to <= next.range().from || from >= next.range().to) return std::nullopt;
   out.first = static_cast<std::uint32_t>(next.slice_at(from));
   out.last = static_cast<std::uint32_t>(next.slice_at(TimeNs(to.value - 1)) + 1);
@@ -246,8 +246,8 @@ std::optional<Session::Selection> Session::selected_in(const scene::ViewData& ne
 void Session::take_curve(const scene::ViewData& of) {
   curve_token_ = 0;
   if (!of_report()) return;
-  steps_ = scene::steps_of(of);
-  steps_.current = scene::step_at(steps_, data_->p);
+  steps_.picture = scene::steps_of(of);
+  steps_.picture.current = scene::step_at(steps_.picture, data_->p);
   rest_from_curves();
   emit view_changed();
 }
@@ -267,8 +267,8 @@ void Session::answered(const ViewPtr& data) {
   if (data->token == temporal_token_ && data->temporal) {
     temporal_ = data;
     temporal_of_ = temporal_asked_;
-    time_steps_ = scene::steps_of(*data);
-    time_steps_.current = scene::step_at(time_steps_, data->p);
+    steps_.time = scene::steps_of(*data);
+    steps_.time.current = scene::step_at(steps_.time, data->p);
     emit data_changed();
     return temporal_is_there();
   }
@@ -368,8 +368,8 @@ void Session::take(ReportPtr report) {
 }
 
 void Session::make_rows() {
-  rows_ = scene::rows_of(*data_, folding_);
-  scroll_ = scene::within(rows_, scroll_);
+  drawn_.rows = scene::rows_of(*data_, folding_);
+  scroll_ = scene::within(drawn_.rows, scroll_);
 }
 
 // What is seen moves at once, and is drawn from what is there.
@@ -489,7 +489,7 @@ void Session::step_p(int by) {
   if (step != steps().current) set_step(step);
 }
 void Session::set_step(std::int64_t step) {
-  scene::Steps& of = look_.steps_of_time ? time_steps_ : steps_;
+  scene::Steps& of = look_.steps_of_time ? steps_.time : steps_.picture;
   if (step < 0 || step >= static_cast<std::int64_t>(of.steps.size())) return;
   of.current = step;  // so that quick steps add up
   const double p = of.steps[static_cast<std::size_t>(step)].ask;
@@ -522,8 +522,8 @@ void Session::search(const std::string& text) {
   emit view_changed();
 }
 void Session::select(std::optional<Selection> selection) {
-  if (selection_ == selection) return;
-  selection_ = selection;
+  if (chosen_.selection == selection) return;
+  chosen_.selection = selection;
   emit view_changed();
 }
 void Session::set_threshold(double pixels) {
@@ -532,7 +532,7 @@ void Session::set_threshold(double pixels) {
   if (std::exchange(look_.threshold, pixels) != pixels) emit view_changed();
 }
 void Session::set_scroll(scene::Scroll scroll) {
-  scroll_ = scene::within(rows_, scroll);
+  scroll_ = scene::within(drawn_.rows, scroll);
   emit view_changed();
 }
 

@@ -55,11 +55,11 @@ class Session : public QObject {
   // The time line: cuts in time for all resources alike; of the same stretch at the same p, or at subject()'s
   // time_p, once it is there, or empty.
   const scene::ViewData& temporal() const { return *temporal_; }
-  const scene::Rows& rows() const { return rows_; }
+  const scene::Rows& rows() const { return drawn_.rows; }
   const scene::Folding& folding() const { return folding_; }
   // Of the picture's p or, where that is chosen, of the time line's; those of a time line without a p of its
   // own are not known.
-  const scene::Steps& steps() const { return look_.steps_of_time ? time_steps_ : steps_; }
+  const scene::Steps& steps() const { return look_.steps_of_time ? steps_.time : steps_.picture; }
   bool steps_of_time() const { return look_.steps_of_time; }
   const scene::Palette& palette() const { return palette_; }
   const scene::Subject& subject() const { return history_.now(); }
@@ -72,7 +72,7 @@ class Session : public QObject {
   Calls calls() const { return look_.calls; }
   void set_calls(Calls calls);
   // Of the picture's single calls.
-  const std::vector<scene::Collective>& collectives() const { return collectives_; }
+  const std::vector<scene::Collective>& collectives() const { return drawn_.collectives; }
   // With single calls, those of a collective framed as one.
   bool shows_bands() const { return look_.bands; }
   void set_bands(bool shown);
@@ -119,7 +119,7 @@ class Session : public QObject {
     std::uint32_t node = 0, first = 0, last = 0;
     bool operator==(const Selection&) const = default;
   };
-  const std::optional<Selection>& selection() const { return selection_; }
+  const std::optional<Selection>& selection() const { return chosen_.selection; }
 
   // Stretches that somebody noted, by begin; flags of the picture.
   struct Bookmark {
@@ -212,7 +212,7 @@ class Session : public QObject {
   void acknowledge(const std::string& id, const std::string& comment);
   void silence(const std::string& node, DurationNs how_long);
   // The alert that all views are about, by its id (terminal::AlertView); "": none is chosen.
-  const std::string& chosen_alert() const { return chosen_alert_; }
+  const std::string& chosen_alert() const { return chosen_.alert; }
   void choose_alert(const std::string& id);
   // As the newest report has it; null: none is chosen, or it is not reported any more.
   const wire::Alert* alert() const;
@@ -271,18 +271,24 @@ class Session : public QObject {
   ViewPtr data_, temporal_;
   scene::WholeRun whole_run_;
   EventSumsPtr sums_[2];
-  std::vector<scene::Collective> collectives_;
   ReportPtr pictured_;  // data_ and temporal_ are this one's; null: they were asked for
   scene::Folding folding_;
-  scene::Rows rows_;
+  struct Drawn {  // of data_
+    scene::Rows rows;
+    std::vector<scene::Collective> collectives;
+  } drawn_;
   scene::Scroll scroll_;
-  scene::Steps steps_, time_steps_;
-  std::optional<Selection> selection_;
+  struct AllSteps {
+    scene::Steps picture, time;
+  } steps_;
+  struct Chosen {
+    std::optional<Selection> selection;
+    std::string alert;  // its id
+  } chosen_;
   std::vector<Bookmark> bookmarks_;
   std::optional<scene::TimeRange> shown_;  // while its answer is waited for
   ReportPtr report_;
   std::vector<terminal::AlertView> alerts_;
-  std::string chosen_alert_;
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
   std::uint64_t tokens_ = 0;       // without a link
   std::uint64_t curve_token_ = 0;  // of the curve alone, for a picture of a report; 0: not asked for

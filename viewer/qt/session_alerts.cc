@@ -45,12 +45,12 @@ void Session::silence(const std::string& node, DurationNs how_long) {
 }
 
 void Session::choose_alert(const std::string& id) {
-  if (std::exchange(chosen_alert_, id) != id) emit alert_chosen();
+  if (std::exchange(chosen_.alert, id) != id) emit alert_chosen();
 }
 
 const wire::Alert* Session::alert() const {
-  return report_ == nullptr || chosen_alert_.empty() ? nullptr
-                                                     : terminal::find_alert(*report_, chosen_alert_);
+  return report_ == nullptr || chosen_.alert.empty() ? nullptr
+                                                     : terminal::find_alert(*report_, chosen_.alert);
 }
 
 // There the alert begins at a fifth of the picture, which is as long as it was, and what it blames is
@@ -86,9 +86,10 @@ void Session::show_target() {
   const std::int64_t node = scene::node_at(*data_, target_->node);
   if (node >= 0) {
     const auto n = static_cast<std::uint32_t>(node);
-    scroll_ = scene::showing(rows_, scroll_, n);
-    selection_ = Selection{n, static_cast<std::uint32_t>(data_->slice_at(target_->from)),
-                           static_cast<std::uint32_t>(data_->slice_at(target_->to - DurationNs(1)) + 1)};
+    scroll_ = scene::showing(drawn_.rows, scroll_, n);
+    chosen_.selection =
+        Selection{n, static_cast<std::uint32_t>(data_->slice_at(target_->from)),
+                  static_cast<std::uint32_t>(data_->slice_at(target_->to - DurationNs(1)) + 1)};
   }
   target_.reset();
 }
