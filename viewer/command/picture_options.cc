@@ -30,16 +30,15 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
   app.add_option("--to", o.to, "end of the time range")->type_name("TIME");
   app.add_option("--node", o.node, "only this node of the hierarchy, e.g. /node7")->type_name("NODE");
   app.add_option("--state", o.states,
-                 "only this state, and others that are given so; the rest counts as time that is not shown; "
-                 "also 'MPI_*', family:wait, or '!MPI_Wait', all but that")
+                 "only this state, and others given so: a name, 'MPI_*', family:wait, "
+                 "'!MPI_Wait' (all but that); others count as time that is not shown")
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--resource", o.resources,
-                 "only these resources, with all below: '/node1/*', '*rank6', or '!/node2', all but that")
+                 "only these, with all below: '/node1/*', '*rank6', '!/node2' (not it)")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  app.add_flag("--rest", o.of_the_rest,
-               "shares are of the rest: what --state and --resource leave out counts nowhere");
+  app.add_flag("--rest", o.of_the_rest, "shares are of the rest: what these leave out counts nowhere");
   app.add_option("--slices", o.slices,
                  "number of slices of the range, at most 1000 (default: 0, as many as fit)")
       ->type_name("NUMBER")

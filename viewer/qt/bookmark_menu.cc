@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "margay/command/link.h"
+#include "margay/scene/time_axis.h"
 #include "margay/scene/times.h"
 #include "margay/text/text.h"
 #include "paint.h"

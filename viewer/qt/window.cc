@@ -405,7 +405,7 @@ void Window::set_place(const std::string& what, const std::string& connect) {
   place_.what = what;
   place_.connect = connect;
   link_->setEnabled(!what.empty() || !connect.empty());
-  bookmarks_->set_place(place_);
+  for (BookmarkMenu* m : findChildren<BookmarkMenu*>()) m->set_place(place_);
 }
 
 std::string Window::link() const {

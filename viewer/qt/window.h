@@ -137,7 +137,6 @@ class Window : public QMainWindow {
   QAction *back_, *forward_, *whole_, *live_, *dark_, *hues_, *calls_, *messages_, *clock_, *notify_,
       *anything_;
   QMenu* look_;
-  BookmarkMenu* bookmarks_;
   QAction *undo_, *redo_;
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;

@@ -173,7 +173,7 @@ void Window::make_look_menu() {
                      [this] { session_.set_messages(messages_->isChecked()); });
   messages_->setCheckable(true);
   messages_->setChecked(session_.shows_messages());
-  QAction* bands = action(look_, tr("Collective calls as bands"), {QKeySequence("B")}, [] {});
+  QAction* bands = action(look_, tr("Collective calls as bands"), {QKeySequence("Shift+E")}, [] {});
   bands->setCheckable(true);
   bands->setChecked(session_.shows_bands());
   connect(bands, &QAction::toggled, this, [this](bool shown) { session_.set_bands(shown); });
@@ -210,9 +210,9 @@ void Window::tell_by_clock(bool by_clock) {
 }
 
 void Window::make_bookmark_menu() {
-  bookmarks_ = new BookmarkMenu(session_, kept_, this);
-  menuBar()->addMenu(bookmarks_);
-  connect(bookmarks_, &BookmarkMenu::said, this,
+  auto* bookmarks = new BookmarkMenu(session_, kept_, this);
+  menuBar()->addMenu(bookmarks);
+  connect(bookmarks, &BookmarkMenu::said, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, kTimeNotice); });
 }
 

@@ -5,9 +5,9 @@
 //     margay+tcp://head:7413#n=/node7                a daemon on another machine (the key is not part of it)
 //
 // Each part may be missing: t is a range of time since the run's begin, as --from and --to take it; n a node,
-// p, policy and cut as they are given, o the operator, s states, r resources (terms, as --state and --resource
-// take them), of=rest that shares are of the rest. Letters, digits and -._~/: stand for themselves;
-// all others are %XX, as in every address.
+// p, policy and cut as they are given, o the operator, s states, r resources (terms, as --state and
+// --resource take them), of=rest that shares are of the rest. Letters, digits and -._~/: stand for
+// themselves; all others are %XX, as in every address.
 //
 // Thread safety: functions. Cost: linear in the text.
 #pragma once
@@ -24,8 +24,8 @@ namespace margay::command {
 inline constexpr std::size_t kLongestLink = 8192;  // bytes
 
 bool is_link(std::string_view what);
-// Of what, connect, from, to, node, p, policy, measure, cuts, states, resources and of_the_rest; other options are
-// the reader's own business.
+// Of what, connect, from, to, node, p, policy, measure, cuts, states, resources and of_the_rest; other
+// options are the reader's own business.
 std::string link_of(const PictureOptions& options);
 // Errors: kInvalidArgument, a sentence that begins with the link and names the part.
 Result<PictureOptions> options_of_link(std::string_view link);

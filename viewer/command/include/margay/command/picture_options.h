@@ -21,8 +21,8 @@ struct PictureOptions {
   std::string size = "1280x720";
   std::string from, to;  // durations since the run's begin
   std::string node, p, policy;
-  std::string measure;                         // as margay partition --operator says it; "": duration
-  std::string cuts;  // "spatial", "product"; "" and "spatiotemporal": in both at once
+  std::string measure;  // as margay partition --operator says it; "": duration
+  std::string cuts;     // "spatial", "product"; "" and "spatiotemporal": in both at once
   std::vector<std::string> states, resources;  // terms (margay/wire/filter.h); none: all
   bool of_the_rest = false;                    // shares are of what these leave
   std::string picture;          // of picture_names(); "": the window's choice, of a file an overview
