@@ -72,11 +72,13 @@ FilterBar::FilterBar(Session& session, QWidget* parent) : QFrame(parent), sessio
   terms_line_ = new QHBoxLayout;
   terms_line_->setContentsMargins(0, 0, 0, 0);
   line->addLayout(terms_line_);
-  line->addStretch(1);
-  rest_ = new QPushButton(this);
+  line->addStretch();
+  // What the chips leave of the room, and its whole text under the mouse.
+  rest_ = new Chip(this);
   rest_->setObjectName("filter-rest");
   rest_->setFlat(true);
-  line->addWidget(rest_);
+  rest_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  line->addWidget(rest_, 1);
   line->addWidget(all_);
   connect(measure_, &QPushButton::clicked, this, [this] { session_.set_measure(""); });
   connect(states_, &QPushButton::clicked, this, [this] { session_.set_states({}); });
@@ -119,9 +121,10 @@ void FilterBar::update_all() {
   const bool filtered = n > 0 || below || !searched.empty() || !s.filter.empty();
   const bool of_time = s.measure.empty() && (n > 0 || !s.filter.empty());
   rest_->setText(text_of(scene::proportions_text(s.filter.of_the_rest)));
-  rest_->setToolTip(s.filter.of_the_rest
-                        ? tr("a click: what is left out counts as time that is not shown (R)")
-                        : tr("a click: what is left out counts nowhere (R)"));
+  rest_->setToolTip(rest_->text() + "\n" +
+                    (s.filter.of_the_rest
+                         ? tr("a click: what is left out counts as time that is not shown (R)")
+                         : tr("a click: what is left out counts nowhere (R)")));
   rest_->setVisible(of_time);
   not_all_->setVisible(filtered);
   all_->setVisible(filtered);
