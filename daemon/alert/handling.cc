@@ -250,6 +250,21 @@ wire::Handled to_wire(const HandledAlert& h) {
   return out;
 }
 
+wire::Silences silences_to_wire(const Handling& h, TimeNs wall) {
+  wire::Silences out;
+  for (const Silence& s : h.silences()) {
+    if (s.until <= wall) continue;
+    wire::Silence& one = *out.add_silence();
+    one.set_id(s.id);
+    one.set_what(clean_utf8(what(s)));
+    one.set_from_ns(s.from.value), one.set_until_ns(s.until.value);
+    one.set_by(clean_utf8(s.by));
+    one.set_comment(clean_utf8(s.comment));
+    one.set_active(active(s, wall));
+  }
+  return out;
+}
+
 std::string handling_json(const Handling& h, TimeNs wall) {
   ordered_json j;
   j["silences"] = ordered_json::array();

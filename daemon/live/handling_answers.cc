@@ -24,6 +24,7 @@ bool HandlingAnswers::ask(const HandlingRequest& request, const Client& client, 
   const std::string& trouble = notifier_.handling_trouble();
   if (request.kind == HandlingRequest::Kind::kList) {
     reply.set_handling(policy.handling().encode());
+    *reply.mutable_silences() = alert::silences_to_wire(policy.handling(), clock_.realtime());
     return trouble.empty() || refuse(trouble);
   }
   const auto same = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& q) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "margay/serve/handling_request.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/control.pb.h"
 
@@ -179,6 +180,12 @@ void Player::answer(const transport::Socket::Frame& frame) {
       return;  // answered when it is computed
     }
     default:
+      if (good && is_handling(request.kind())) {
+        reply.set_error(
+            "a replay sends no alerts; what is acknowledged and silenced in its run: margay alerts, with the "
+            "archive");
+        break;
+      }
       reply.set_error(good ? "the request's kind is unknown"
                            : "the request is not of wire version " + std::to_string(wire::kWireVersion));
       break;

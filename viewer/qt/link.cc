@@ -150,6 +150,13 @@ void Link::take_reply(const wire::ControlReply& reply) {
   if (!reply.said().empty()) emit said(QString::fromStdString(reply.said()));
   if (reply.has_view()) return take_view(reply.view());
   if (reply.has_events()) return take_events(reply.events());
+  if (reply.has_silences()) {
+    auto silences = scene::silences_untrusted(reply.silences());
+    if (!silences)
+      emit said(QString::fromStdString(silences.error().message));
+    else
+      emit silences_known(std::make_shared<const std::vector<scene::ListedSilence>>(std::move(*silences)));
+  }
   if (reply.error().empty()) return;
   // Of a daemon that knows no such question it is all that comes. The newer kind is the one that it may not
   // know.

@@ -23,6 +23,7 @@
 #include "margay/scene/event_pages.h"
 #include "margay/scene/event_sums.h"
 #include "margay/scene/event_waits.h"
+#include "margay/scene/silences.h"
 #include "margay/scene/view_data.h"
 #include "margay/wire/control.pb.h"
 
@@ -33,6 +34,7 @@ using ViewPtr = std::shared_ptr<const scene::ViewData>;
 using scene::EventPagePtr;
 using EventSumsPtr = std::shared_ptr<const scene::EventSums>;
 using EventWaitsPtr = std::shared_ptr<const scene::EventWaits>;
+using SilencesPtr = std::shared_ptr<const std::vector<scene::ListedSilence>>;
 
 struct LinkTo {
   std::string run;      // by name, here; "": the newest, and when it is gone the newest again; or
@@ -64,6 +66,7 @@ class Link : public QObject {
   void summed(margay::viewer::EventSumsPtr sums);
   void waits_known(margay::viewer::EventWaitsPtr waits);
   void not_listed(quint64 token, QString why);
+  void silences_known(margay::viewer::SilencesPtr silences);
   void said(QString sentence);            // an answer to what send() asked for
   void changed(bool there, QString why);  // whether the daemon is heard of
 
@@ -106,3 +109,4 @@ Q_DECLARE_METATYPE(margay::viewer::ViewPtr)
 Q_DECLARE_METATYPE(margay::viewer::EventPagePtr)
 Q_DECLARE_METATYPE(margay::viewer::EventSumsPtr)
 Q_DECLARE_METATYPE(margay::viewer::EventWaitsPtr)
+Q_DECLARE_METATYPE(margay::viewer::SilencesPtr)

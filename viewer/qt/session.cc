@@ -38,6 +38,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::reported, this, &Session::reported);
   connect(link_, &Link::answered, this, &Session::answered);
   connect(link_, &Link::said, this, &Session::said);
+  connect(link_, &Link::silences_known, this, &Session::silences_known);
   connect(link_, &Link::listed, this, &Session::listed);
   connect(link_, &Link::summed, this, &Session::take_sums);
   connect(link_, &Link::waits_known, this, &Session::waits_known);

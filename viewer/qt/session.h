@@ -210,7 +210,13 @@ class Session : public QObject {
   void set_scroll(scene::Scroll scroll);
   // Alerts: what people say of them, and going there.
   void acknowledge(const std::string& id, const std::string& comment);
+  void unacknowledge(const std::string& id);
   void silence(const std::string& node, DurationNs how_long);
+  void unsilence(const std::string& id);
+  // Answered by silences_known, or said.
+  void ask_for_silences();
+  // What was asked last of these, as it goes out.
+  const std::optional<wire::ControlRequest>& requested() const { return chosen_.request; }
   // The alert that all views are about, by its id (terminal::AlertView); "": none is chosen.
   const std::string& chosen_alert() const { return chosen_.alert; }
   void choose_alert(const std::string& id);
@@ -225,7 +231,9 @@ class Session : public QObject {
   void view_changed();  // rows, scroll, selection, colours
   void report_changed();
   void alert_chosen();
-  void status_changed();  // waiting, held, there, trouble
+  void requested_something();  // requested() is another one
+  void status_changed();       // waiting, held, there, trouble
+  void silences_known(margay::viewer::SilencesPtr silences);
   void said(QString sentence);
   void listed(margay::viewer::EventPagePtr page);
   void summed(margay::viewer::EventSumsPtr sums);
@@ -263,7 +271,8 @@ class Session : public QObject {
   bool learn(const std::vector<scene::State>& states);
   void set_palette(scene::Theme theme, scene::ColourMap given, scene::Hues hues);
   std::optional<Selection> selected_in(const scene::ViewData& next) const;
-  wire::ControlRequest handle(wire::ControlRequest::Kind kind);
+  void handle(wire::ControlRequest::Kind kind, wire::Handle what);
+  void request(wire::ControlRequest r);
 
   Link* link_;
   scene::Palette palette_;
@@ -283,7 +292,8 @@ class Session : public QObject {
   } steps_;
   struct Chosen {
     std::optional<Selection> selection;
-    std::string alert;  // its id
+    std::string alert;                           // its id
+    std::optional<wire::ControlRequest> request;  // what was asked for last
   } chosen_;
   std::vector<Bookmark> bookmarks_;
   std::optional<scene::TimeRange> shown_;  // while its answer is waited for

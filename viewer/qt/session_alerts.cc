@@ -20,28 +20,45 @@ std::string user_name() {
 
 }  // namespace
 
-wire::ControlRequest Session::handle(wire::ControlRequest::Kind kind) {
+void Session::handle(wire::ControlRequest::Kind kind, wire::Handle what) {
   static std::mt19937_64 random{std::random_device{}()};
   wire::ControlRequest r;
-  r.set_version(wire::kWireVersion);
   r.set_kind(kind);
+  *r.mutable_handle() = std::move(what);
   r.mutable_handle()->set_token(random());
   r.mutable_handle()->set_by(user_name());
-  return r;
+  request(std::move(r));
+}
+void Session::request(wire::ControlRequest r) {
+  r.set_version(wire::kWireVersion);
+  chosen_.request = r;
+  emit requested_something();
+  if (link_ != nullptr) link_->send(std::move(r));
 }
 void Session::acknowledge(const std::string& id, const std::string& comment) {
-  if (link_ == nullptr) return;
-  auto r = handle(wire::ControlRequest::ACKNOWLEDGE);
-  r.mutable_handle()->set_id(id);
-  r.mutable_handle()->set_comment(comment);
-  link_->send(std::move(r));
+  wire::Handle what;
+  what.set_id(id);
+  what.set_comment(comment);
+  handle(wire::ControlRequest::ACKNOWLEDGE, std::move(what));
+}
+void Session::unacknowledge(const std::string& id) {
+  wire::Handle what;
+  what.set_id(id);
+  handle(wire::ControlRequest::UNACKNOWLEDGE, std::move(what));
 }
 void Session::silence(const std::string& node, DurationNs how_long) {
-  if (link_ == nullptr) return;
-  auto r = handle(wire::ControlRequest::SILENCE);
-  r.mutable_handle()->set_node(node);
-  r.mutable_handle()->set_duration_ns(how_long.value);
-  link_->send(std::move(r));
+  wire::Handle what;
+  what.set_node(node);
+  what.set_duration_ns(how_long.value);
+  handle(wire::ControlRequest::SILENCE, std::move(what));
+}
+void Session::unsilence(const std::string& id) {
+  wire::Handle what;
+  what.set_id(id);
+  handle(wire::ControlRequest::UNSILENCE, std::move(what));
+}
+void Session::ask_for_silences() {
+  handle(wire::ControlRequest::HANDLING, {});
 }
 
 void Session::choose_alert(const std::string& id) {

@@ -360,6 +360,14 @@ void Window::acknowledge() {
   if (ok) session_.acknowledge(id, comment.toStdString());
 }
 
+void Window::unacknowledge() {
+  const int row = alert_row();
+  if (row < 0) return statusBar()->showMessage(tr("choose an alert first"), kNotice);
+  const terminal::AlertView& a = alerts_->at(row);
+  if (!a.acknowledged) return statusBar()->showMessage(tr("this alert is not acknowledged"), kNotice);
+  session_.unacknowledge(a.id);
+}
+
 void Window::silence() {
   const int row = alert_row();
   if (row < 0) return statusBar()->showMessage(tr("choose an alert first"), kNotice);

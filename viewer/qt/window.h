@@ -109,6 +109,7 @@ class Window : public QMainWindow {
   void show_chosen_alert();
   void show_evidence();
   void acknowledge();
+  void unacknowledge();
   void silence();
   int alert_row() const;
 

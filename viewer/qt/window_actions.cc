@@ -13,6 +13,7 @@
 #include "keys_dialog.h"
 #include "measure_menu.h"
 #include "paint.h"
+#include "silences_dialog.h"
 #include "window.h"
 
 namespace margay::viewer {
@@ -245,7 +246,10 @@ void Window::make_alerts_menu() {
   action(alert, tr("&Go to it"), {QKeySequence("G")}, [this] { go_to_alert(alert_list_->currentIndex()); });
   action(alert, tr("&What it rests on"), {QKeySequence("V")}, [this] { show_evidence(); });
   action(alert, tr("&Acknowledge..."), {QKeySequence("A")}, [this] { acknowledge(); });
+  action(alert, tr("&Take its acknowledgement back"), {QKeySequence("Shift+A")}, [this] { unacknowledge(); });
   action(alert, tr("&Silence its node..."), {QKeySequence("S")}, [this] { silence(); });
+  action(alert, tr("Si&lences..."), {QKeySequence("Shift+S")},
+         [this] { (new SilencesDialog(session_, this))->open(); });
   notify_ = action(alert, tr("&Notify me of new ones"), {}, [this] {
     notifier_.set_on(notify_->isChecked());
     keep_switch("notify", notify_->isChecked());

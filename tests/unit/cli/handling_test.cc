@@ -159,7 +159,17 @@ TEST_F(Handled, ADaemonAnswersWhenTheArchiveHasItAndOnceIsOnce) {
     EXPECT_EQ(kept().silences().size(), 1u);
     HandlingRequest other = silence("/h2");
     other.token = 7;
-    EXPECT_EQ(asked(other), "s2 silences node /h2");
+    other.from = clock.realtime() + seconds(7200);
+    EXPECT_EQ(asked(other).substr(0, 24), "s2 will silence node /h2");
+    const auto list = ask({"r", "", ""}, to_wire(HandlingRequest()), seconds(60));
+    ASSERT_TRUE(list) << list.error().message;
+    ASSERT_EQ(list->silences().silence_size(), 2) << "as viewers list them";
+    const wire::Silence &holds = list->silences().silence(0), &planned = list->silences().silence(1);
+    EXPECT_EQ(holds.id() + ", " + holds.what(), "s1, node /h");
+    EXPECT_EQ(holds.until_ns() - holds.from_ns(), seconds(3600).value);
+    EXPECT_TRUE(holds.active());
+    EXPECT_EQ(planned.from_ns(), other.from.value);
+    EXPECT_FALSE(planned.active());
     EXPECT_THAT(asked(ack("no-such")), HasSubstr("no alert 'no-such' fires"));
     HandlingRequest bad = silence("x");
     bad.token = 8;

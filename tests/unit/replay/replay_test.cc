@@ -397,6 +397,8 @@ TEST(Player, PausesStepsJumpsAndEnds) {
   EXPECT_THAT(stretch.error(), ::testing::HasSubstr("p: expected a number from 0 to 1"));
 
   EXPECT_EQ(viewer.ask(wire::ControlRequest::NONE).value().error(), "the request's kind is unknown");
+  for (const auto kind : {wire::ControlRequest::HANDLING, wire::ControlRequest::UNSILENCE})
+    EXPECT_THAT(viewer.ask(kind).value().error(), testing::HasSubstr("margay alerts, with the archive"));
   viewer.ask(wire::ControlRequest::FINISH);
   thread.join();
   transport::remove_run_directory(*directory);

@@ -15,6 +15,7 @@
 namespace margay::wire {
 class Alert;
 class Handled;
+class Silences;
 }  // namespace margay::wire
 
 namespace margay::alert {

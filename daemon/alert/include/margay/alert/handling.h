@@ -90,6 +90,8 @@ struct HandledAlert {
 HandledAlert handled_alert(const Handling& handling, const Alert& alert, TimeNs wall);
 // As viewers are sent it.
 wire::Handled to_wire(const HandledAlert& handled);
+// The silences that are not over, as viewers list them.
+wire::Silences silences_to_wire(const Handling& handling, TimeNs wall);
 
 // For programs, and for those who ask a daemon: the silences that are active or to come, and the
 // acknowledgements, as one JSON object.
