@@ -215,7 +215,13 @@ class Session : public QObject {
   void unsilence(const std::string& id);
   // Answered by silences_known, or said.
   void ask_for_silences();
-  // What was asked last of these, as it goes out.
+  // Of a replay, refused by a run: go on, at `speed` times real time (0: as before, less: as fast as it
+  // goes); pause; so many slices, then pause; to a time, what lies between is computed.
+  void play(double speed);
+  void pause();
+  void step(std::uint32_t slices);
+  void jump(TimeNs to);
+  // What was asked last of all these, as it goes out.
   const std::optional<wire::ControlRequest>& requested() const { return chosen_.request; }
   // The alert that all views are about, by its id (terminal::AlertView); "": none is chosen.
   const std::string& chosen_alert() const { return chosen_.alert; }

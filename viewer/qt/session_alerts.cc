@@ -61,6 +61,30 @@ void Session::ask_for_silences() {
   handle(wire::ControlRequest::HANDLING, {});
 }
 
+void Session::play(double speed) {
+  wire::ControlRequest r;
+  r.set_kind(wire::ControlRequest::PLAY);
+  r.set_speed(speed);
+  request(std::move(r));
+}
+void Session::pause() {
+  wire::ControlRequest r;
+  r.set_kind(wire::ControlRequest::PAUSE);
+  request(std::move(r));
+}
+void Session::step(std::uint32_t slices) {
+  wire::ControlRequest r;
+  r.set_kind(wire::ControlRequest::STEP);
+  r.set_steps(slices);
+  request(std::move(r));
+}
+void Session::jump(TimeNs to) {
+  wire::ControlRequest r;
+  r.set_kind(wire::ControlRequest::JUMP);
+  r.set_jump_ns(to.value);
+  request(std::move(r));
+}
+
 void Session::choose_alert(const std::string& id) {
   if (std::exchange(chosen_.alert, id) != id) emit alert_chosen();
 }

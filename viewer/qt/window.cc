@@ -349,6 +349,14 @@ void Window::go_to_alert(const QString& id) {
   }
 }
 
+void Window::jump() {
+  bool ok = false;
+  const QString to = QInputDialog::getText(this, tr("Jump"), tr("Take the replay to this time:"),
+                                           QLineEdit::Normal, replay_->here(), &ok);
+  if (!ok) return;
+  if (const QString wrong = replay_->jump(to); !wrong.isEmpty()) statusBar()->showMessage(wrong, kNotice);
+}
+
 void Window::acknowledge() {
   const int row = alert_row();
   if (row < 0) return statusBar()->showMessage(tr("choose an alert first"), kNotice);

@@ -23,6 +23,7 @@
 #include "notifier.h"
 #include "overview.h"
 #include "quality_view.h"
+#include "replay_bar.h"
 #include "run_strip.h"
 #include "session.h"
 #include "states_panel.h"
@@ -49,6 +50,7 @@ class Window : public QMainWindow {
   TimeField& time_field() { return *time_; }
   RunStrip& strip() { return *strip_; }
   Banner& banner() { return *banner_; }
+  ReplayBar& replay_bar() { return *replay_; }
   Notifier& notifier() { return notifier_; }
   KeptNotes& notes() { return kept_; }
   LookHistory& looks() { return looks_; }
@@ -80,6 +82,7 @@ class Window : public QMainWindow {
   void undo_look(bool redo);
   void make_states_menu();
   void make_alerts_menu();
+  void make_replay_menu();
   void make_help_menu();
   void make_tool_bar();
   void make_order();
@@ -108,6 +111,7 @@ class Window : public QMainWindow {
   void alert_row_chosen(int row);
   void show_chosen_alert();
   void show_evidence();
+  void jump();
   void acknowledge();
   void unacknowledge();
   void silence();
@@ -123,6 +127,7 @@ class Window : public QMainWindow {
   ViewStack* views_;
   Overview* overview_;
   RunStrip* strip_;
+  ReplayBar* replay_;
   QualityView* quality_;
   AlertModel* alerts_;
   StatesPanel* states_;
