@@ -298,7 +298,7 @@ class Session : public QObject {
   } steps_;
   struct Chosen {
     std::optional<Selection> selection;
-    std::string alert;                           // its id
+    std::string alert;                            // its id
     std::optional<wire::ControlRequest> request;  // what was asked for last
   } chosen_;
   std::vector<Bookmark> bookmarks_;

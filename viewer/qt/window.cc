@@ -115,7 +115,7 @@ void Window::make_middle() {
   strip_ = new RunStrip(session_, middle);
   column->addWidget(strip_);
   setCentralWidget(middle);
-  connect(banner_, &Banner::asked, this, [this] { go_to_alert(told_); });
+  connect(banner_, &Banner::asked, this, [this] { go_to_alert(alerting_.told); });
 }
 
 QWidget* Window::make_quality() {
@@ -189,15 +189,15 @@ void Window::show_alerts() {
   if (session_.report() == nullptr) return;
   const scene::Times times = session_.times();
   alert_list_->setColumnWidth(AlertModel::kOnset, times.clock() && times.dated ? kDatedOnset : kOnset);
-  taking_alerts_ = true;
+  alerting_.taking = true;
   alerts_->set(session_.alerts(), times);
-  taking_alerts_ = false;
+  alerting_.taking = false;
   show_chosen_alert();
 }
 
 // What goes from the list leaves the choice as it was.
 void Window::alert_row_chosen(int row) {
-  if (!taking_alerts_ && row >= 0) session_.choose_alert(alerts_->at(row).id);
+  if (!alerting_.taking && row >= 0) session_.choose_alert(alerts_->at(row).id);
 }
 
 void Window::show_chosen_alert() {
@@ -394,7 +394,7 @@ void Window::silence() {
 
 // On the desktop where that shows such things, else here.
 void Window::tell(const QString& sentence, const QString& id) {
-  told_ = id;
+  alerting_.told = id;
   QApplication::alert(this);
   if (!QSystemTrayIcon::isSystemTrayAvailable() || !QSystemTrayIcon::supportsMessages())
     return banner_->say(tr("Alert: %1").arg(sentence));
@@ -404,7 +404,7 @@ void Window::tell(const QString& sentence, const QString& id) {
     connect(tray_, &QSystemTrayIcon::messageClicked, this, [this] {
       raise();
       activateWindow();
-      go_to_alert(told_);
+      go_to_alert(alerting_.told);
     });
   }
   tray_->show();

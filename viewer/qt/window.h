@@ -146,8 +146,10 @@ class Window : public QMainWindow {
   QAction *undo_, *redo_;
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;
-  bool taking_alerts_ = false;  // the list changes by itself
-  QString told_;                // the alert that was told of last
+  struct Alerting {
+    bool taking = false;  // the list changes by itself
+    QString told;         // the alert that was told of last
+  } alerting_;
   std::vector<QWidget*> policies_;
   std::optional<scene::Theme> theme_;  // that everything has
 };

@@ -52,9 +52,9 @@ void Window::make_actions() {
   make_filter_menu();
   make_states_menu();
   make_alerts_menu();
+  make_tool_bar();
   make_replay_menu();
   make_help_menu();
-  make_tool_bar();
   leave_to_actions(*this, anything_->shortcut());
 }
 
@@ -263,10 +263,14 @@ void Window::make_replay_menu() {
   replay_ = new ReplayBar(session_, this);
   QMenu* replay = menuBar()->addMenu(tr("&Replay"));
   QAction* play =
-      action(replay, tr("&Play or pause"), {QKeySequence("R")}, [this] { replay_->play_or_pause(); });
-  QAction* step = action(replay, tr("One &slice"), {QKeySequence("Shift+R")}, [this] { replay_->step(); });
+      action(replay, tr("&Play or pause"), {QKeySequence("P")}, [this] { replay_->play_or_pause(); });
+  QAction* step = action(replay, tr("One &slice"), {QKeySequence("Shift+J")}, [this] { replay_->step(); });
   QAction* to = action(replay, tr("&Jump to a time..."), {QKeySequence("J")}, [this] { jump(); });
   replay_->control({play, step, to});
+  // Below the tools.
+  addToolBarBreak();
+  addToolBar(replay_);
+  replay_->setVisible(session_.report() != nullptr && session_.report()->has_replay());
 }
 
 void Window::make_help_menu() {
@@ -274,7 +278,6 @@ void Window::make_help_menu() {
   action(help, tr("&Keys"), {QKeySequence("F1")}, [this] { (new KeysDialog(keys(), this))->open(); });
 }
 
-// The replay's own bar is below.
 void Window::make_tool_bar() {
   QToolBar* bar = addToolBar(tr("Tools"));
   bar->setObjectName("tools");
@@ -323,9 +326,6 @@ void Window::make_tool_bar() {
           [this](const QString& s) { session_.search(s.toStdString()); });
   connect(search_, &QLineEdit::returnPressed, this, &Window::search_next);
   bar->addWidget(search_);
-  addToolBarBreak();
-  addToolBar(replay_);
-  replay_->setVisible(session_.report() != nullptr && session_.report()->has_replay());
 }
 
 void Window::move_row(int by) {

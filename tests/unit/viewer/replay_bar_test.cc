@@ -43,7 +43,7 @@ struct Replayed : testing::Test {
 TEST_F(Replayed, OnlyAReplayHasThem) {
   shown.take(report(0));
   EXPECT_FALSE(bar().isVisible());
-  for (const Qt::Key key : {Qt::Key_R, Qt::Key_J}) QTest::keyClick(&shown.window, key);
+  for (const Qt::Key key : {Qt::Key_P, Qt::Key_J}) QTest::keyClick(&shown.window, key);
   EXPECT_TRUE(asked.empty());
   shown.take(replay(true));
   EXPECT_TRUE(bar().isVisible());
@@ -54,12 +54,12 @@ TEST_F(Replayed, OnlyAReplayHasThem) {
 
 TEST_F(Replayed, PlaysPausesAndSteps) {
   shown.take(replay(true));
-  QTest::keyClick(&shown.window, Qt::Key_R);
+  QTest::keyClick(&shown.window, Qt::Key_P);
   ASSERT_THAT(kinds(), ElementsAre(Kind::PLAY));
   EXPECT_EQ(asked[0].speed(), 1);
   shown.take(replay(false));
-  QTest::keyClick(&shown.window, Qt::Key_R);
-  QTest::keyClick(&shown.window, Qt::Key_R, Qt::ShiftModifier);
+  QTest::keyClick(&shown.window, Qt::Key_P);
+  QTest::keyClick(&shown.window, Qt::Key_J, Qt::ShiftModifier);
   ASSERT_THAT(kinds(), ElementsAre(Kind::PLAY, Kind::PAUSE, Kind::STEP));
   EXPECT_EQ(asked[2].steps(), 1u);
 }
@@ -67,7 +67,7 @@ TEST_F(Replayed, PlaysPausesAndSteps) {
 TEST_F(Replayed, FromItsEndItPlaysFromTheBegin) {
   shown.take(replay(false, true));
   EXPECT_THAT(bar().state().toStdString(), HasSubstr("at the end"));
-  QTest::keyClick(&shown.window, Qt::Key_R);
+  QTest::keyClick(&shown.window, Qt::Key_P);
   EXPECT_THAT(kinds(), ElementsAre(Kind::JUMP, Kind::PLAY));
   EXPECT_EQ(asked[0].jump_ns(), 0);
 }
