@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "margay/serve/handling_request.h"
 #include "margay/wire/columns.h"
@@ -41,6 +42,8 @@ bool Player::before(TimeNs watermark) {
   for (;;) {
     serve();
     if (stop_ || finished_ || rewind_) return false;
+    // Whoever only listens is to see it as well.
+    if (std::exchange(changed_, false) && shown_ != nullptr && reports_ && !target_) publish(*shown_);
     if (watermark == TimeNs()) return true;  // tells no time: names, beginnings
     if (target_) {
       if (watermark <= *target_) return true;
@@ -146,6 +149,7 @@ void Player::answer(const transport::Socket::Frame& frame) {
       finished_ = true;
       break;
     case wire::ControlRequest::PLAY:
+      changed_ = true;
       paused_ = false;
       steps_ = 0;
       if (request.speed() < 0) speed_ = 0;
@@ -153,6 +157,7 @@ void Player::answer(const transport::Socket::Frame& frame) {
       pace_anew();
       break;
     case wire::ControlRequest::PAUSE:
+      changed_ = true;
       paused_ = true;
       steps_ = 0;
       target_.reset();

@@ -374,6 +374,21 @@ TEST(Player, PausesStepsJumpsAndEnds) {
   EXPECT_EQ(viewer.ask(wire::ControlRequest::STATUS).value().report().slice_index(), job[73].index.value)
       << "and no further";
 
+  // Playing and pausing are reported where there is no slice to report: of so slow a play the first comes at
+  // once, the next never.
+  const std::uint64_t before = viewer.ask(wire::ControlRequest::STATUS).value().report().sequence();
+  wire::ControlRequest play;
+  play.set_kind(wire::ControlRequest::PLAY);
+  play.set_speed(1e-9);
+  viewer.ask(play);
+  r = viewer.until([&](const wire::Report& x) { return x.sequence() > before; });
+  EXPECT_FALSE(r.replay().paused());
+  const std::uint64_t playing = r.sequence();
+  viewer.ask(wire::ControlRequest::PAUSE);
+  r = viewer.until([&](const wire::Report& x) { return x.sequence() > playing; });
+  EXPECT_TRUE(r.replay().paused());
+  EXPECT_EQ(r.slice_index(), job[74].index.value);
+
   wire::ControlRequest beyond;
   beyond.set_kind(wire::ControlRequest::JUMP);
   beyond.set_jump_ns(INT64_MAX);

@@ -57,6 +57,7 @@ class Player {
   std::unique_ptr<ViewService> views_;
   double speed_;
   bool paused_ = false;
+  bool changed_ = false;  // it was told to play or to pause, and nobody else knows yet
   bool at_end_ = false;
   bool finished_ = false;  // a viewer ended it
   std::uint32_t steps_ = 0;
