@@ -204,6 +204,11 @@ void Session::set_bands(bool shown) {
 }
 
 scene::Subject Session::asked_for() const {
+  if (const auto replayed = replayed_time()) {
+    scene::Subject s = history_.now();
+    s.time = replayed;
+    return s;
+  }
   return held_ && !history_.now().time ? of_the_picture() : with_calls(history_.now());
 }
 

@@ -63,7 +63,8 @@ class Session : public QObject {
   bool steps_of_time() const { return look_.steps_of_time; }
   const scene::Palette& palette() const { return palette_; }
   const scene::Subject& subject() const { return history_.now(); }
-  // What the daemon is asked: subject(), and while it is held the stretch that is seen, not the newest.
+  // What the daemon is asked: subject(), and while it is held the stretch that is seen, not the newest; of a
+  // replay that is followed the newest 256 slices that were played.
   scene::Subject asked_for() const;
   const scene::History& history() const { return history_; }
   // When pictures are to have single calls: never, of a stretch that is no more than a part of the run, or of
@@ -251,6 +252,7 @@ class Session : public QObject {
  private:
   bool go_if_it_fits(scene::Subject subject);
   scene::Subject with_calls(scene::Subject subject) const;
+  std::optional<scene::TimeRange> replayed_time() const;
   DurationNs shortest() const;
   void ask(bool curve = false);
   void send(wire::ViewQuestion question);

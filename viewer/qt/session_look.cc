@@ -18,6 +18,7 @@ bool is_state(wire::StateFamily family) {
          family != wire::FAMILY_LINK;
 }
 
+constexpr std::int64_t kReplayedSlices = 256;
 constexpr DurationNs kOneDay = seconds(86'400);
 
 std::int64_t utc_offset_at(TimeNs wall) {
@@ -120,6 +121,16 @@ void Session::set_steps_of_time(bool of_time) {
   if (of_time && !history_.now().time_p && !temporal_->empty()) set_time_p(temporal_->p);
   emit view_changed();
   emit status_changed();
+}
+
+// What is followed is what has been played, as much of it as a run's picture has: an archive's newest slices
+// are those of its end.
+std::optional<scene::TimeRange> Session::replayed_time() const {
+  if (!follows() || !report_ || !report_->has_replay() || report_->replay().at_end()) return std::nullopt;
+  const DurationNs length(std::max<std::int64_t>(report_->slice_ns(), 1) * kReplayedSlices);
+  const TimeNs begin(report_->replay().begin_ns());
+  const TimeNs from = now() - length < begin ? begin : now() - length;
+  return from < now() ? std::optional(scene::TimeRange{from, now()}) : std::nullopt;
 }
 
 void Session::set_by_clock(bool by_clock) {

@@ -52,6 +52,22 @@ TEST_F(Replayed, OnlyAReplayHasThem) {
   EXPECT_THAT(bar().state().toStdString(), HasSubstr("playing, at 1 s"));
 }
 
+// Not the archive's newest slices, which are those of its end.
+TEST_F(Replayed, WhatIsFollowedIsWhatWasPlayed) {
+  shown.session.follow();
+  wire::Report r = replay(false);
+  r.set_watermark_ns(3 * kSecond);
+  shown.take(r);
+  EXPECT_EQ(shown.session.asked_for().time, (scene::TimeRange{TimeNs(0), TimeNs(3 * kSecond)}));
+  r.set_watermark_ns(30 * kSecond);
+  shown.take(r);
+  EXPECT_EQ(shown.session.asked_for().time, (scene::TimeRange{TimeNs(4'400'000'000), TimeNs(30 * kSecond)}))
+      << "256 slices of 100 ms";
+  EXPECT_FALSE(shown.session.subject().time) << "it goes on";
+  shown.take(replay(false, true));
+  EXPECT_FALSE(shown.session.asked_for().time) << "at the end they are the newest";
+}
+
 TEST_F(Replayed, PlaysPausesAndSteps) {
   shown.take(replay(true));
   QTest::keyClick(&shown.window, Qt::Key_P);
