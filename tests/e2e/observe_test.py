@@ -254,7 +254,7 @@ class Observe(E2eTest):
                     self.assertEqual(answer.status, code, host)
             except urllib.error.HTTPError as error:
                 self.assertEqual(error.code, code, host)
-        self.assertIn("a request for 'attacker.example' is refused", daemon.said)
+        wait_for(lambda: "a request for 'attacker.example' is refused" in daemon.said, "the log names the host")
 
     def test_systemd(self):
         systemd = Systemd(self)
