@@ -49,7 +49,7 @@ Batch::Impl::Impl(Options& o, std::span<const Column> columns)
       budget(o.memory_budget_bytes),
       tie(o.tie_bits ? *o.tie_bits
                      : internal::default_tie(internal::cells_of(tree.leaf_count(), slices), states)),
-      entries(temporal() || op == Operator::kSpatiotemporal ? triangle_size(slices) : 0),
+      entries(internal::is_unidimensional(op) ? 0 : triangle_size(slices)),
       sums((rows_are_leaves() ? tree.leaf_count() : tree.size()) * slices * stride(), 0.0),
       a((temporal() ? 1 : tree.size()) * entries),
       b((temporal() ? 1 : tree.size()) * entries),
@@ -90,7 +90,7 @@ void Batch::Impl::measure_leaves(std::span<const Column> columns) {
 }
 
 void Batch::Impl::measure_nodes() {
-  if (entries == 0) return;
+  if (internal::is_unidimensional(op)) return;
   const internal::BatchKernels& kernel = internal::batch_kernels();
   std::vector<std::size_t> which;
   const auto measure = [&](std::size_t row, double* to_a, double* to_b, bool add) {
@@ -291,7 +291,7 @@ std::uint64_t Batch::memory_needed(const Options& o, std::size_t slices) {
   using internal::sat_add;
   using internal::sat_mul;
   if (slices > internal::kMaxWindow) return ~std::uint64_t{0};
-  const bool apart = o.op == Operator::kSpatial || o.op == Operator::kProduct;
+  const bool apart = internal::is_unidimensional(o.op);
   const std::uint64_t triangles = apart ? 0 : o.op == Operator::kTemporal ? 2 : sat_mul(3, o.tree.size());
   const std::uint64_t rows = o.op == Operator::kSpatiotemporal ? o.tree.size() : o.tree.leaf_count();
   const std::uint64_t scratch = sat_add(sat_mul(sat_add(o.states, 3), internal::padded_rows(slices)),
@@ -319,7 +319,7 @@ Result<Batch> Batch::create(Options options, std::span<const Column> columns) {
   }
   try {
     auto impl = std::make_unique<Impl>(options, columns);
-    if (impl->entries == 0) {
+    if (internal::is_unidimensional(impl->op)) {
       options.tree = impl->tree;
       auto apart = internal::Unidimensional::create(options, columns);
       if (!apart) return tl::unexpected(apart.error());

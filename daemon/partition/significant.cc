@@ -77,7 +77,8 @@ class Places {
 Result<SignificantP> significant_p(Batch& model, const SearchOptions& options) {
   internal::Patience patience(options.go_on);
   try {
-    if (auto& apart = Search::model_of(model).apart) return apart->points(options.go_on);
+    if (auto& apart = Search::model_of(model).apart)
+      return apart->points(std::numeric_limits<std::size_t>::max(), options.go_on);
     return shown(Search::exact(Search::model_of(model), 0, patience, {}));
   } catch (const std::bad_alloc&) {
     return no_memory();
@@ -91,7 +92,8 @@ Result<SignificantP> envelope(Batch& model, const EnvelopeOptions& options) {
   }
   internal::Patience patience(options.go_on);
   try {
-    if (auto& apart = Search::model_of(model).apart) return apart->points(options.go_on);
+    if (auto& apart = Search::model_of(model).apart)
+      return apart->points(std::max<std::size_t>(options.most_solves, 2), options.go_on);
     return shown(Search::envelope(Search::model_of(model), options, patience));
   } catch (const std::bad_alloc&) {
     return no_memory();

@@ -17,6 +17,7 @@ Batch::Options options_of_space(const Batch::Options& whole) {
   out.states = whole.states;
   out.first_slice = whole.first_slice;
   out.memory_budget_bytes = whole.memory_budget_bytes;
+  out.tie_bits = whole.tie_bits;
   return out;
 }
 
@@ -123,7 +124,7 @@ void Unidimensional::measure(Part& part) const {
   part.gain = (w > 0 ? total * std::log2(w) : 0.0) - part.loss;
 }
 
-SignificantP Unidimensional::points(const std::function<bool()>& go_on) {
+SignificantP Unidimensional::points(std::size_t most, const std::function<bool()>& go_on) {
   SignificantP out;
   std::vector<double> at;
   for (auto* one : {&space_, &time_}) {
@@ -136,11 +137,14 @@ SignificantP Unidimensional::points(const std::function<bool()>& go_on) {
   }
   std::sort(at.begin(), at.end());
   at.erase(std::unique(at.begin(), at.end()), at.end());
-  for (std::size_t i = 0; i < at.size(); ++i) {
+  const std::size_t wanted = std::min(at.size(), most);
+  out.complete = out.complete && wanted == at.size();
+  for (std::size_t k = 0; k < wanted; ++k) {
     if (go_on && !go_on()) {
       out.complete = false;
       break;
     }
+    const std::size_t i = wanted < at.size() ? k * (at.size() - 1) / (wanted - 1) : k;
     // In the middle of where it holds: at the step itself both neighbours are optimal.
     const double until = i + 1 < at.size() ? at[i + 1] : 1.0;
     QualityPoint point{at[i], 0, 0, 0};

@@ -21,9 +21,13 @@
 
 namespace margay::partition::internal {
 
+inline bool is_unidimensional(Operator op) {
+  return op == Operator::kSpatial || op == Operator::kProduct;
+}
+
 class Unidimensional {
  public:
-  // Beside those of `options`, which must be kSpatial or kProduct.
+  // Beside those of `options`, whose operator must be one of these.
   static std::uint64_t memory_needed(const Batch::Options& options, std::size_t slices);
   // REQUIRES checked columns. Throws std::bad_alloc; errors: those of Batch::create.
   static Result<Unidimensional> create(const Batch::Options& options, std::span<const Column> columns);
@@ -32,8 +36,9 @@ class Unidimensional {
   std::vector<Part> parts(double p);
   // Loss and gain in the whole model, to rounding of its largest sums.
   void measure(Part& part) const;
-  // Each p at which one of the two changes. Asked before each.
-  SignificantP points(const std::function<bool()>& go_on);
+  // Each p at which one of the two changes; of more than `most` (2 at least) so many, evenly among them,
+  // which is not complete. Asked before each.
+  SignificantP points(std::size_t most, const std::function<bool()>& go_on);
 
  private:
   Unidimensional() = default;

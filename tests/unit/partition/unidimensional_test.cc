@@ -184,6 +184,30 @@ TEST(Unidimensional, BetweenTwoSignificantPNothingChanges) {
   EXPECT_GT(steps, 300u);
 }
 
+// For display: as many as are wanted, both ends among them, each a point of the whole list.
+TEST(Unidimensional, OfManySignificantPThereAreAsManyAsAreWanted) {
+  SeededRng rng(9);
+  const Parents parents{-1, 0, 0, 0, 0, 0};
+  auto batch = batch_of(parents, random_cells(rng, Kind::kSmooth, 5, 60, 3), Operator::kProduct);
+  ASSERT_TRUE(batch);
+  const auto all = significant_p(*batch);
+  ASSERT_TRUE(all);
+  ASSERT_GT(all->points.size(), 20u);
+  EnvelopeOptions options;
+  options.most_solves = 7;
+  const auto some = envelope(*batch, options);
+  ASSERT_TRUE(some);
+  EXPECT_FALSE(some->complete);
+  ASSERT_EQ(some->points.size(), 7u);
+  EXPECT_EQ(some->points.front().p, 0);
+  EXPECT_EQ(some->points.back().p, all->points.back().p);
+  for (const QualityPoint& point : some->points)
+    EXPECT_TRUE(std::any_of(all->points.begin(), all->points.end(), [&](const QualityPoint& p) {
+      return p.p == point.p && p.gain == point.gain && p.loss == point.loss &&
+             p.aggregates == point.aggregates;
+    })) << point.p;
+}
+
 TEST(Unidimensional, TheWholeAndTheCells) {
   SeededRng rng(7);
   const Parents parents{-1, 0, 0, 1, 1};  // leaves 2, 3, 4

@@ -29,8 +29,9 @@
 // and optimum. envelope(): the model's own tables.
 //
 // Batches of kSpatial and kProduct have no optimum of their own: significant_p() and envelope() list each p
-// at which one of the two optima that they are made of changes, with gain and loss in the whole model, which
-// need not ascend; `error` is 0, and strengths() is kInvalidArgument.
+// at which one of the two optima that they are made of changes (envelope(): most_solves of them, two at
+// least, evenly among all), with gain and loss in the whole model, which need not ascend; `error` is 0, and
+// strengths() is kInvalidArgument.
 //
 // Errors: kInvalidArgument as stated below; kLimit where the system refuses memory. Thread safety: exclusive
 // access to the model for the call (it solves), none afterwards. Ownership: the results own what they hold.
