@@ -308,9 +308,7 @@ void EvidenceView::go_to_alert() {
   const auto at = std::find_if(all.begin(), all.end(),
                                [&](const terminal::AlertView& a) { return a.id == session_.chosen_alert(); });
   if (at == all.end()) return;
-  const TimeNs end = at->end_ns && !at->firing ? TimeNs(*at->end_ns) : session_.now();
-  const std::string& node = at->paths.size() == 1 && !at->paths[0].empty() ? at->paths[0] : at->node;
-  session_.go_to(TimeNs(at->onset_ns), end, node.empty() ? "/" : node);
+  session_.go_to(*at);
   emit overview_wanted();
 }
 

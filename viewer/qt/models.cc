@@ -49,9 +49,7 @@ void AlertModel::set(std::vector<terminal::AlertView> now, const scene::Times& t
 }
 
 std::string AlertModel::node_of(int row) const {
-  const terminal::AlertView& a = at(row);
-  if (a.paths.size() == 1 && !a.paths[0].empty()) return a.paths[0];
-  return a.node.empty() ? "/" : a.node;
+  return at(row).place();
 }
 
 int AlertModel::firing() const {

@@ -229,8 +229,10 @@ class Session : public QObject {
   void choose_alert(const std::string& id);
   // As the newest report has it; null: none is chosen, or it is not reported any more.
   const wire::Alert* alert() const;
-  // An alert of [from, to): its time and node are selected; a run that was followed is held.
+  // A stretch [from, to) of a node is selected; a run that was followed is held.
   void go_to(TimeNs from, TimeNs to, const std::string& node);
+  // That of an alert, which is chosen then.
+  void go_to(const terminal::AlertView& alert);
 
  signals:
   void data_changed();

@@ -85,6 +85,11 @@ void Session::jump(TimeNs to) {
   request(std::move(r));
 }
 
+void Session::go_to(const terminal::AlertView& a) {
+  choose_alert(a.id);
+  go_to(TimeNs(a.onset_ns), a.end_ns && !a.firing ? TimeNs(*a.end_ns) : now(), a.place());
+}
+
 void Session::choose_alert(const std::string& id) {
   if (std::exchange(chosen_.alert, id) != id) emit alert_chosen();
 }

@@ -335,10 +335,7 @@ void Window::go_to_alert(const QModelIndex& index) {
 }
 
 void Window::go_to_alert(int row) {
-  const terminal::AlertView& a = alerts_->at(row);
-  session_.choose_alert(a.id);
-  const TimeNs end = a.end_ns && !a.firing ? TimeNs(*a.end_ns) : session_.now();
-  session_.go_to(TimeNs(a.onset_ns), end, alerts_->node_of(row));
+  session_.go_to(alerts_->at(row));
 }
 
 void Window::go_to_alert(const QString& id) {

@@ -32,6 +32,11 @@ struct AlertView {
 
   bool names_who = false;  // the sentence says of whom it speaks
 
+  // Raw: who is blamed where that is one, else the node that covers them; "/" of an unknown one.
+  std::string place() const {
+    if (paths.size() == 1 && !paths[0].empty()) return paths[0];
+    return node.empty() ? "/" : node;
+  }
   // When what is shown happened.
   std::int64_t time_ns() const { return !firing && end_ns ? *end_ns : onset_ns; }
 };
