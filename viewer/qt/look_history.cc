@@ -19,11 +19,13 @@ void LookHistory::begin() {
 LookHistory::Look LookHistory::now() const {
   const scene::Subject& s = session_.subject();
   return {s.p,
+          s.time_p,
           s.policy,
           session_.folding().search,
           session_.folding().folded,
           session_.calls(),
           session_.shows_messages(),
+          session_.shows_bands(),
           session_.times().by_clock,
           session_.threshold(),
           session_.palette().theme(),
@@ -55,6 +57,7 @@ void LookHistory::apply(const Look& look) {
   const Look was = now();
   if (look.p != was.p || look.policy != was.policy)
     look.p ? session_.set_p(*look.p) : session_.set_policy(look.policy);
+  session_.set_time_p(look.time_p);
   if (look.search != was.search || look.folded != was.folded) {
     scene::Folding folding = session_.folding();
     folding.search = look.search;
@@ -63,6 +66,7 @@ void LookHistory::apply(const Look& look) {
   }
   session_.set_calls(look.calls);
   session_.set_messages(look.messages);
+  session_.set_bands(look.bands);
   session_.set_by_clock(look.by_clock);
   session_.set_threshold(look.threshold);
   if (look.theme != was.theme) session_.set_theme(look.theme);
@@ -73,10 +77,12 @@ void LookHistory::apply(const Look& look) {
 
 QString LookHistory::difference(const Look& a, const Look& b) {
   if (a.p != b.p || a.policy != b.policy) return tr("p");
+  if (a.time_p != b.time_p) return tr("p of the time line");
   if (a.search != b.search) return tr("search");
   if (a.folded != b.folded) return tr("folded nodes");
   if (a.calls != b.calls) return tr("single calls");
   if (a.messages != b.messages) return tr("messages");
+  if (a.bands != b.bands) return tr("collective calls as bands");
   if (a.by_clock != b.by_clock) return tr("times by the wall clock");
   if (a.threshold != b.threshold) return tr("small parts");
   return a.theme != b.theme ? tr("dark") : tr("palette");

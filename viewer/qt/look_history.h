@@ -1,6 +1,6 @@
-// How things looked before, to be undone and done again: p or its policy, what is folded and searched, how
-// small parts are drawn, single calls and messages, times, theme and palette. Where one has been in the run
-// is not part of it: that is the session's history (Back).
+// How things looked before, to be undone and done again: p or its policy, the time line's p, what is folded
+// and searched, how small parts are drawn, single calls, messages and bands, times, theme and palette. Where
+// one has been in the run is not part of it: that is the session's history (Back).
 //
 // A letter typed in a search after another is one step with it. Bounded: kMost steps.
 //
@@ -37,11 +37,11 @@ class LookHistory : public QObject {
 
  private:
   struct Look {
-    std::optional<double> p;
+    std::optional<double> p, time_p;
     std::string policy, search;
     std::set<std::string, std::less<>> folded;
     Session::Calls calls = Session::Calls::kNever;
-    bool messages = true, by_clock = false;
+    bool messages = true, bands = true, by_clock = false;
     double threshold = 0;
     scene::Theme theme = scene::Theme::kLight;
     scene::Hues hues = scene::Hues::kOkabeIto;

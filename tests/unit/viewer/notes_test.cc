@@ -227,6 +227,16 @@ TEST(Looks, AreUndoneAndDoneAgain) {
   QTest::keyClick(&s.overview(), Qt::Key_Y, Qt::ControlModifier);
   EXPECT_EQ(s.session.subject().p, 0.25);
   EXPECT_THAT(s.session.folding().folded, SizeIs(1));
+  // So are the frames of collectives and a p of the time line.
+  looks.begin();
+  s.session.set_bands(false);
+  s.session.set_time_p(0.75);
+  EXPECT_EQ(looks.undo(), "p of the time line");
+  EXPECT_FALSE(s.session.subject().time_p);
+  EXPECT_EQ(looks.undo(), "collective calls as bands");
+  EXPECT_TRUE(s.session.shows_bands());
+  looks.redo();
+  EXPECT_FALSE(s.session.shows_bands());
   // What is done now takes the place of what was undone.
   s.session.set_messages(false);
   EXPECT_FALSE(looks.can_redo());
