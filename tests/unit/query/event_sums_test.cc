@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "example_run.h"
 #include "margay/query/event_answer.h"
 #include "margay/query/message_list.h"
 #include "margay/query/waits.h"
@@ -16,24 +17,8 @@ namespace event_sums_test {
 using testing::HasSubstr;
 
 // The example: sixteen ranks, with messages.
-class Sums : public testing::Test {
+class Sums : public ExampleRun {
  protected:
-  static void SetUpTestSuite() {
-    auto opened = store::Archive::open(MARGAY_EXAMPLE, store::Mode::kBeside);
-    ASSERT_TRUE(opened) << opened.error().message;
-    archive_ = opened->release();
-    auto all = archive_->load();
-    ASSERT_TRUE(all) << all.error().message;
-    resume_ = new store::Resume(std::move(*all));
-    const auto there = zoom_extent(*archive_, *resume_);
-    ASSERT_TRUE(there) << there.error().message;
-    extent_ = new ZoomExtent(*there);
-  }
-  static void TearDownTestSuite() {
-    delete extent_;
-    delete resume_;
-    delete archive_;
-  }
   static wire::EventsQuestion question(wire::EventsQuestion::Kind kind, std::uint32_t most = 2000) {
     wire::EventsQuestion q;
     q.set_kind(kind);
@@ -49,9 +34,6 @@ class Sums : public testing::Test {
     return answer_events(*archive_, *resume_, *extent_, *request, clock_, go_on);
   }
 
-  static inline store::Archive* archive_ = nullptr;
-  static inline store::Resume* resume_ = nullptr;
-  static inline ZoomExtent* extent_ = nullptr;
   static inline const SystemClock clock_{};
 };
 

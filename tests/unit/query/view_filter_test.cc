@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "example_run.h"
 #include "margay/query/event_answer.h"
 #include "margay/query/message_list.h"
 #include "view_support.h"
@@ -32,25 +33,8 @@ bool waits(const std::string& s) {
   return s.starts_with("MPI_Wait");
 }
 
-class FilteredView : public testing::Test {
+class FilteredView : public ExampleRun {
  protected:
-  static void SetUpTestSuite() {
-    auto opened = store::Archive::open(MARGAY_EXAMPLE, store::Mode::kBeside);
-    ASSERT_TRUE(opened) << opened.error().message;
-    archive_ = opened->release();
-    auto all = archive_->load();
-    ASSERT_TRUE(all) << all.error().message;
-    resume_ = new store::Resume(std::move(*all));
-    const auto there = zoom_extent(*archive_, *resume_);
-    ASSERT_TRUE(there) << there.error().message;
-    extent_ = new ZoomExtent(*there);
-  }
-  static void TearDownTestSuite() {
-    delete extent_;
-    delete resume_;
-    delete archive_;
-  }
-
   static std::vector<Case> cases() {
     return {
         {{}, {}, any, any},
@@ -119,9 +103,6 @@ class FilteredView : public testing::Test {
     return q;
   }
 
-  static inline store::Archive* archive_ = nullptr;
-  static inline store::Resume* resume_ = nullptr;
-  static inline ZoomExtent* extent_ = nullptr;
   static inline const SystemClock clock_{};
 };
 
