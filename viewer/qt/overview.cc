@@ -313,9 +313,9 @@ QString Overview::annotations(std::uint32_t node, TimeNs time) const {
 }
 
 // Who it was waited for, and how long this one did.
-QString Overview::collective_text(const scene::Visit& v) const {
+QString Overview::collective_text(std::size_t visit) const {
   const scene::ViewData& seen = session_.data();
-  const auto index = static_cast<std::uint32_t>(&v - seen.visits.data());
+  const auto index = static_cast<std::uint32_t>(visit);
   const scene::Collective* c = scene::collective_of(session_.collectives(), index);
   if (c == nullptr) return {};
   const QString last = text_of(seen.nodes[seen.visits[c->last].node].path).toHtmlEscaped();
@@ -323,14 +323,16 @@ QString Overview::collective_text(const scene::Visit& v) const {
          tr("%1 are in it at once; the last came %2 after the first: %3")
              .arg(c->visits.size())
              .arg(text_of(scene::duration_text(c->last_in - c->first_in)), last) +
-         (index == c->last ? QString()
-                           : "<br>" + tr("in it %1 before the last came")
-                                          .arg(text_of(scene::duration_text(c->last_in - v.begin))));
+         (index == c->last
+              ? QString()
+              : "<br>" + tr("in it %1 before the last came")
+                             .arg(text_of(scene::duration_text(c->last_in - seen.visits[index].begin))));
 }
 
 // "/node1/rank6  MPI_Recv  1.23 ms from 12.34 s on", and what was told at `time`.
-QString Overview::details(const scene::Visit& v, TimeNs time) const {
+QString Overview::details(std::size_t visit, TimeNs time) const {
   const scene::ViewData& seen = session_.data();
+  const scene::Visit& v = seen.visits[visit];
   const scene::State& state = seen.states[v.state];
   const scene::Look look = session_.palette().look(state.name, state.family);
   QString out = QString("<b>%1</b><br><font color='%2'>&#9632;</font> %3<br>")
@@ -347,7 +349,7 @@ QString Overview::details(const scene::Visit& v, TimeNs time) const {
   if (v.several_calls) out += "<br>" + tr("several calls, one behind the other");
   if (v.begun_before) out += "<br>" + tr("it may have begun before");
   if (v.goes_on) out += "<br>" + tr("it goes on");
-  out += collective_text(v);
+  out += collective_text(visit);
   int told = 0;
   for (const std::uint32_t i : scene::messages_of(seen, v)) {
     const scene::Message& m = seen.messages[i];
@@ -400,9 +402,8 @@ bool Overview::event(QEvent* event) {
                              text_of(scene::range_text(flag->time, session_.times())),
                          this);
     else if (call >= 0)
-      QToolTip::showText(
-          help->globalPos(),
-          details(session_.data().visits[static_cast<std::size_t>(call)], time_at(help->pos().x())), this);
+      QToolTip::showText(help->globalPos(), details(static_cast<std::size_t>(call), time_at(help->pos().x())),
+                         this);
     else if (at >= 0)
       QToolTip::showText(help->globalPos(), details(layout_.rects[static_cast<std::size_t>(at)]), this);
     else if (const auto below = below_at(help->pos()))

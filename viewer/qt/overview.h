@@ -25,7 +25,8 @@ class Overview : public View {
   QString save(const QString& path, const QString& title) override;
   // Everything about an aggregate, as rich text.
   QString details(const scene::Rect& rect) const;
-  QString details(const scene::Visit& visit, TimeNs time) const;
+  // Of the picture's visit of that index.
+  QString details(std::size_t visit, TimeNs time) const;
   QString annotations(std::uint32_t node, TimeNs time) const;
   // Where everything is within the widget; and of that the picture.
   Sheet sheet() const;
@@ -60,7 +61,7 @@ class Overview : public View {
   QString measured_text(double from, double to) const;
   const Session::Bookmark* flag_at(QPointF at) const;
   QString empty_text() const;
-  QString collective_text(const scene::Visit& visit) const;
+  QString collective_text(std::size_t visit) const;
 
   scene::Layout layout_;
   std::vector<scene::Bar> bars_;

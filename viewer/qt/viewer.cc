@@ -40,8 +40,6 @@ tl::unexpected<Error> wrong(const std::string& sentence) {
 Result<Wanted> wanted_of(const command::PictureOptions& options) {
   command::PictureOptions o = options;
   if (Status ok = command::follow_link(o); !ok) return tl::unexpected(ok.error());
-  if (!o.cuts.empty() && o.cuts != "spatiotemporal" && o.cuts != "spatial" && o.cuts != "product")
-    return wrong("cut " + o.cuts + ": expected spatiotemporal, spatial or product");
   Wanted w;
   w.wish = {o.what, o.connect, o.key};
   w.subject.node = o.node;
@@ -55,8 +53,12 @@ Result<Wanted> wanted_of(const command::PictureOptions& options) {
   w.subject.filter.of_the_rest = o.of_the_rest;
   if (const Status ok = scene::check_filter(w.subject.filter); !ok) return wrong(ok.error().message);
   if (o.measure != "duration") w.subject.measure = o.measure;
-  for (const scene::Cuts cuts : {wire::ViewQuestion::SPATIAL, wire::ViewQuestion::PRODUCT})
+  for (const scene::Cuts cuts :
+       {wire::ViewQuestion::SPATIOTEMPORAL, wire::ViewQuestion::SPATIAL, wire::ViewQuestion::PRODUCT})
     if (o.cuts == scene::cuts_word(cuts)) w.subject.cuts = cuts;
+  // A link may say anything.
+  if (!o.cuts.empty() && o.cuts != scene::cuts_word(w.subject.cuts))
+    return wrong("cut " + o.cuts + ": expected spatiotemporal, spatial or product");
   w.picture = o.picture;
   w.clock = o.clock;
   if (const PictureKind& kind = picture_kind(o.picture);

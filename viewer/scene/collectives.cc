@@ -20,7 +20,11 @@ class Grouping {
   void add(std::uint32_t visit) {
     const Visit& v = data_.visits[visit];
     // What nobody can come to any more.
-    std::erase_if(open_, [&](Open& o) { return o.what.first_out <= v.begin && finish(o.what); });
+    std::erase_if(open_, [&](Open& o) {
+      if (v.begin < o.what.first_out) return false;
+      finish(o.what);
+      return true;
+    });
     auto to =
         std::find_if(open_.begin(), open_.end(), [&](const Open& o) { return !o.nodes.contains(v.node); });
     if (to == open_.end()) {
@@ -48,12 +52,10 @@ class Grouping {
     Collective what;
     std::unordered_set<std::uint32_t> nodes;
   };
-  bool finish(Collective& c) {
-    if (c.visits.size() > 1) {
-      std::sort(c.visits.begin(), c.visits.end());
-      done_.push_back(std::move(c));
-    }
-    return true;
+  void finish(Collective& c) {
+    if (c.visits.size() < 2) return;
+    std::sort(c.visits.begin(), c.visits.end());
+    done_.push_back(std::move(c));
   }
 
   const ViewData& data_;
