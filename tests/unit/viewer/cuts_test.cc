@@ -155,6 +155,27 @@ TEST(TimeLine, TheMenuChoosesWhoseStepsThereAre) {
   EXPECT_FALSE(of_time->isChecked());
 }
 
+// Phases have no boundary where the time line at its own p has no cut.
+TEST(TimeLine, PhasesGoByItsOwnP) {
+  Answered a;
+  wire::Report r = report(0);
+  r.set_watermark_ns(4'000'000'000);
+  for (const auto& [name, from, to] : {std::tuple("A", 0, 9), {"B", 9, 20}, {"C", 20, 40}}) {
+    auto& phase = *r.add_phases();
+    phase.set_name(name);
+    phase.set_begin_ns(from * 100'000'000LL);
+    phase.set_end_ns(to * 100'000'000LL);
+  }
+  a.session.take(std::make_shared<const wire::Report>(r));
+  a.session.set_time_p(0.875);
+  a.answer_picture();
+  EXPECT_EQ(phases_of(a.session).size(), 3u) << "those of the daemon, until the time line at this p is there";
+  a.answer_time_line(0.875);
+  const auto stretches = phases_of(a.session);
+  ASSERT_EQ(stretches.size(), 2u) << "it is cut at 2 s alone, and a slice is a second";
+  EXPECT_EQ(scene::phase_names(stretches[0]), "A+B");
+}
+
 // Without a time line of its own the bars are those cuts that all parts share.
 struct Below : Shown {
   std::vector<scene::Bar> bars() { return temporal_bars_of(session); }
