@@ -1,6 +1,6 @@
 #include <QFontMetricsF>
 #include <QObject>
-#include <QPainterPath>
+#include <utility>
 
 #include "paint.h"
 
@@ -58,26 +58,32 @@ void paint_messages(QPainter& p, const QRectF& area, const Picture& picture, con
 void paint_bands(QPainter& p, const QRectF& area, const scene::Palette& palette,
                  const std::vector<scene::Band>& bands) {
   if (bands.empty()) return;
-  // Together, and without smoothing: there may be some hundreds, over a thousand rows each.
-  QPainterPath path;
+  // Together, and without smoothing: there may be some hundreds, over many rows each.
+  QList<QLineF> lines;
+  const auto side = [&](const scene::Band& band, double scene::Band::Edge::*x) {
+    const scene::Band::Edge* last = nullptr;
+    for (const scene::Band::Edge& e : band.edges) {
+      const double at = area.left() + e.*x;
+      // From where the one before ends: rows between them are not part of it.
+      const double from = last == nullptr ? e.y0 : last->y1;
+      if (last != nullptr)
+        lines.append(QLineF(area.left() + last->*x, area.top() + from, at, area.top() + e.y0));
+      lines.append(QLineF(at, area.top() + e.y0, at, area.top() + e.y1));
+      last = &e;
+    }
+  };
   for (const scene::Band& band : bands) {
-    QPolygonF outline;
-    for (const scene::Band::Edge& e : band.edges)
-      outline << QPointF(area.left() + e.x0, area.top() + e.y0)
-              << QPointF(area.left() + e.x0, area.top() + e.y1);
-    for (auto e = band.edges.rbegin(); e != band.edges.rend(); ++e)
-      outline << QPointF(area.left() + e->x1, area.top() + e->y1)
-              << QPointF(area.left() + e->x1, area.top() + e->y0);
-    path.addPolygon(outline);
-    path.closeSubpath();
+    side(band, &scene::Band::Edge::x0);
+    side(band, &scene::Band::Edge::x1);
+    for (const auto& [e, y] : {std::pair(&band.edges.front(), band.edges.front().y0),
+                               std::pair(&band.edges.back(), band.edges.back().y1)})
+      lines.append(QLineF(area.left() + e->x0, area.top() + y, area.left() + e->x1, area.top() + y));
   }
   p.save();
   p.setClipRect(area);
   p.setRenderHint(QPainter::Antialiasing, false);
-  p.setBrush(Qt::NoBrush);
-  QColor ink = colour_of(palette.ink());
-  p.setPen(QPen(ink, 0));
-  p.drawPath(path);
+  p.setPen(QPen(colour_of(palette.ink()), 0));
+  p.drawLines(lines);
   p.restore();
 }
 

@@ -108,18 +108,20 @@ std::vector<Band> collective_bands(const ViewData& data, std::span<const Collect
     const double x0 = x_of(view, c.first_in), x1 = x_of(view, c.last_out);
     if (x1 < 0 || x0 > view.width || x1 - x0 < kNarrowBand) continue;
     Band band{{}, i};
+    std::size_t members = 0;
     for (const std::uint32_t visit : c.visits) {
       const Visit& v = data.visits[visit];
       if (!rows.shows(v.node)) continue;
       const Row& r = rows.rows[rows.first_row[v.node]];
       if (r.folded) continue;
-      band.edges.push_back(
-          {x_of(view, v.begin), x_of(view, v.end), y_of(view, r.y), y_of(view, r.y + r.height)});
+      // Nodes come from top to bottom, as rows do.
+      const double y0 = y_of(view, r.y), y1 = y_of(view, r.y + r.height);
+      ++members;
+      if (y1 <= 0 || y0 >= view.height) continue;
+      if (!band.edges.empty() && y1 - band.edges.back().y0 < kNarrowEdge) continue;
+      band.edges.push_back({x_of(view, v.begin), x_of(view, v.end), y0, y1});
     }
-    std::sort(band.edges.begin(), band.edges.end(),
-              [](const Band::Edge& a, const Band::Edge& b) { return a.y0 < b.y0; });
-    if (band.edges.size() > 1 && band.edges.back().y1 > 0 && band.edges.front().y0 < view.height)
-      out.push_back(std::move(band));
+    if (members > 1 && !band.edges.empty()) out.push_back(std::move(band));
   }
   if (out.size() <= kMostBands) return out;
   const auto longer = [&](const Band& a, const Band& b) {

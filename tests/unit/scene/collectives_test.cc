@@ -167,6 +167,10 @@ TEST(Bands, AreTheOutlineOverTheRowsThatAreSeen) {
     EXPECT_NEAR(bands[0].edges[i].x1, i == 2 ? 600 : 500, 0.1);
     EXPECT_NEAR(bands[0].edges[i].y0, 20 * static_cast<double>(i), 0.1);
   }
+  Viewport low = view;
+  low.height = 4;
+  EXPECT_THAT(collective_bands(data, all, rows, low)[0].edges, SizeIs(2))
+      << "of rows of a pixel every fourth";
   Folding folding;
   folding.folded = {"/host1"};
   rows = rows_of(data, folding);

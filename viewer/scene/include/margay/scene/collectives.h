@@ -38,14 +38,15 @@ struct Band {
   struct Edge {
     double x0 = 0, x1 = 0, y0 = 0, y1 = 0;  // pixels; may lie outside the viewport
   };
-  std::vector<Edge> edges;       // from top to bottom, two at least
+  std::vector<Edge> edges;       // from top to bottom
   std::uint32_t collective = 0;  // index
 };
 inline constexpr std::size_t kMostBands = 500;
-inline constexpr double kNarrowBand = 4;  // pixels
+inline constexpr double kNarrowBand = 8;  // pixels
+inline constexpr double kNarrowEdge = 4;  // pixels: of rows that are lower some are left out
 
-// Of those in sight that are wider than kNarrowBand, the kMostBands that take longest, in their order.
-// Resources within a folded row have no edge.
+// Of those of two rows at least that are in sight and wider than kNarrowBand, the kMostBands that take
+// longest, in their order. Edges are those in sight; resources within a folded row have none.
 std::vector<Band> collective_bands(const ViewData& data, std::span<const Collective> all, const Rows& rows,
                                    const Viewport& viewport);
 
