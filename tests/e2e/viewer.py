@@ -17,7 +17,9 @@ class Display:
 
     def __init__(self, test, environment, size):
         read, write = os.pipe()
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp"],
+        # Without -noreset it begins anew when its last client leaves, and who connects meanwhile is refused: the bus of assistive
+        # technology comes and goes before the window is there.
+        self.server = subprocess.Popen(["Xvfb", "-noreset", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp"],
                                        pass_fds=[write], env=environment, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(write)
