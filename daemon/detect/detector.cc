@@ -11,12 +11,6 @@
 namespace margay::detect {
 namespace {
 
-// What the sampler said of a process holds until it says more, for so long.
-constexpr DurationNs kEvidenceHolds = seconds(1);
-// The part of a slice in which a process is stopped, where that goes on.
-constexpr double kThrottled = 0.2;
-// Slices in which a stop that comes back is the one before; and that such a one has to be away.
-constexpr std::uint32_t kAgainSlices = 10;
 // A coarser level looks for what is weak and lasts: effects that count are so many times smaller, for its
 // slices vary less; what lasts is taken for usual after fewer of them, for they are long.
 constexpr float kCoarserEffects = 4;
@@ -34,8 +28,9 @@ Detector::Detector(DetectorOptions options)
       window_(options_.window),
       phases_(options_.phases, options_.window.slice),
       durations_({options_.run, options_.window.slice, options_.false_alarms_per_day}),
+      stops_({options_.window.slice, options_.stop_slices, options_.same_cause_slices}),
       standstill_({options_.window.slice, options_.stall_slices, options_.stall_least_visits}),
-      told_areas_(std::make_unique<ToldAreas>(partition::kMostTold, kAgainSlices)) {
+      told_areas_(std::make_unique<ToldAreas>(partition::kMostTold, Stops::kAgainSlices)) {
   if (options_.coarser) {
     options_.min_effect /= kCoarserEffects;
     options_.usual_slices = std::min(options_.usual_slices, kCoarserUsual);
@@ -106,34 +101,6 @@ std::vector<alert::Alert> Detector::on_amended(const model::SliceColumn& column,
   return out;
 }
 
-// Samples and slices have periods of their own: a slice without a sample says what the last one said.
-void Detector::take_evidence(const model::SliceColumn& column) {
-  evidence_.resize(std::max<std::size_t>(evidence_.size(), column.leaves()));
-  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
-    const auto& e = column.evidence(LeafIndex(l));
-    Evidence& held = evidence_[l];
-    if (e.process_state != 0)
-      held = {e, column.index};
-    else if (options_.window.slice * (column.index.value - held.at.value) > kEvidenceHolds)
-      held = {};
-  }
-}
-
-// Leaves whose process is stopped at the end of this slice, and since when.
-std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn& column) const {
-  std::vector<Stopped> out;
-  const TimeNs end = slice_end(column.index, options_.window.slice);
-  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
-    const auto& e = evidence_[l].last;
-    const auto& open = column.open(LeafIndex(l));
-    if (e.stopped_since == TimeNs() || open.state == kAbsent) continue;
-    // The sampler knows the stop between two samples; the last event before it narrows that down.
-    const TimeNs since = std::max(e.stopped_since, open.since);
-    if (end >= since) out.push_back({l, since});
-  }
-  return out;
-}
-
 // Nobody has watched, or looked at, the slices before `next`.
 void Detector::pass_over_hole(SliceIndex next) {
   if (window_.size() == 0 || window_.last() + 1 >= next) return;
@@ -149,183 +116,158 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   if (auto ok = window_.push(column); !ok) error_ = ok.error().message;
   takers_.on_slice(column);
   steady_.reset();
-  const DurationNs slice = options_.window.slice;
+  stops_.on_slice(column);
+  tell_stops(column, watermark, out);
+  standstill_.on_slice(column, *topology_, idle_,
+                       std::any_of(open_.begin(), open_.end(), [](const Incident& i) { return i.by_stop; }));
+  tell_standstill(column, watermark, out);
+  departures(column, watermark, departures_are_mute(column), out);
+  resolve_facts(column, watermark, out);
+  loss_alert(column, watermark, out);
+  end_of_loss(column, watermark, out);
+  source_alerts(column, watermark, out);
+  follow_phases(column, watermark, out);
+  set_areas_apart(column.index, out);
+  return out;
+}
 
-  // 1. Facts: stopped processes. A stop that an open alert blames already is explained.
-  take_evidence(column);
-  const std::vector<Stopped> stopped = stopped_leaves(column);
-  const DurationNs least = slice * options_.stop_slices;
-  std::set<std::uint32_t> still_stopped, stopped_now;
-  std::vector<Stopped> fresh;
-  const TimeNs end = slice_end(column.index, slice);
-  for (const Stopped& s : stopped) {
-    // Also for less than that, if it has done nothing since: who samples anew, after a restart, knows only
-    // since when it looks.
-    if (s.since == evidence_[s.leaf].last.stopped_since) stopped_now.insert(s.leaf);
-    if (end - s.since < least) continue;
-    still_stopped.insert(s.leaf);
-    stopped_now.insert(s.leaf);
-    const bool explained = std::any_of(open_.begin(), open_.end(), [&](const Incident& i) {
-      return i.by_stop && i.culprits.contains(s.leaf);
-    });
-    if (!explained) fresh.push_back(s);
-  }
-  std::sort(fresh.begin(), fresh.end(), [](const Stopped& a, const Stopped& b) { return a.since < b.since; });
-  while (!fresh.empty()) {
-    // What begins together has one cause.
-    const TimeNs onset = fresh.front().since;
-    std::set<std::uint32_t> culprits;
-    while (!fresh.empty() && fresh.front().since - onset <= slice * options_.same_cause_slices) {
-      culprits.insert(fresh.front().leaf);
-      fresh.erase(fresh.begin());
-    }
-    // Who has stopped with them, if not yet for a whole slice, belongs to the same sentence.
-    for (const Stopped& s : stopped)
-      if (s.since >= onset && s.since - onset <= slice * options_.same_cause_slices) culprits.insert(s.leaf);
+// Facts: a stop that an open alert blames already is explained.
+void Detector::tell_stops(const model::SliceColumn& column, TimeNs watermark,
+                          std::vector<alert::Alert>& out) {
+  const auto known = [&](std::uint32_t leaf) {
+    return std::any_of(open_.begin(), open_.end(),
+                       [&](const Incident& i) { return i.by_stop && i.culprits.contains(leaf); });
+  };
+  for (const Stops::News& news : stops_.news(column.index, known)) {
     const auto joined = std::find_if(open_.begin(), open_.end(), [&](const Incident& i) {
-      return !i.small && i.quiet == 0 && onset - i.alert.onset <= slice * options_.same_cause_slices;
+      return !i.small && i.quiet == 0 &&
+             news.onset - i.alert.onset <= options_.window.slice * options_.same_cause_slices;
     });
     if (joined != open_.end()) {
-      joined->culprits.insert(culprits.begin(), culprits.end());
+      joined->culprits.insert(news.leaves.begin(), news.leaves.end());
       joined->by_stop = true;
       joined->alert.false_alarms_per_day.reset();
       if (std::exchange(joined->by_departure, false)) departures_->drop(joined->episode);
     } else {
-      raise(column, watermark, alert::Kind::kPerturbation, onset, culprits, true, out);
+      raise(column, watermark, alert::Kind::kPerturbation, news.onset, news.leaves, true, out);
     }
     // Who is stopped and let go again and again, as cpulimit does, is told once more, and not each time.
     for (Incident& i : open_)
-      if (i.by_stop)
-        i.again = i.again || std::any_of(i.culprits.begin(), i.culprits.end(), [&](std::uint32_t l) {
-                    return l < let_go_.size() && let_go_[l].value >= 0 &&
-                           column.index.value - let_go_[l].value <= std::int64_t{kAgainSlices};
-                  });
+      if (i.by_stop) i.again = i.again || stops_.again(i.culprits, column.index);
   }
+}
 
-  // 2. No progress, and no stop explains it.
-  standstill_.on_slice(column, *topology_, idle_,
-                       std::any_of(open_.begin(), open_.end(), [](const Incident& i) { return i.by_stop; }));
-  // Where work comes in requests and tasks, that none ends is a matter of how long they take.
-  const bool by_request = !idle_.empty();
-  if (standstill_.is_news() && !by_request && !explained() && still_stopped.empty()) {
-    std::set<std::uint32_t> idle, working, waiting, denied;
-    TimeNs onset = slice_end(column.index, slice);
-    for (std::uint32_t l = 0; l < column.leaves(); ++l) {
-      const auto& open = column.open(LeafIndex(l));
-      if (open.state == kAbsent || open.state == kUnknown) continue;
-      onset =
-          std::min(onset, std::max(open.since, slice_begin(column.index + 1 - standstill_.slices(), slice)));
-      const auto& e = evidence_[l].last;
-      if (open.state.value >= topology_->states.size() || !is_work(topology_->states[open.state.value])) {
-        waiting.insert(l);
-      } else if (e.sampled_ns > 0 && static_cast<double>(e.cpu_ns) >
-                                         options_.stall_idle_cpu * static_cast<double>(e.sampled_ns)) {
-        working.insert(l);
-      } else {
-        idle.insert(l);
-        if (static_cast<double>(e.run_delay_ns) > options_.stall_idle_cpu * static_cast<double>(e.sampled_ns))
-          denied.insert(l);
-      }
+bool Detector::uses_cpu(std::uint32_t leaf) const {
+  const auto& e = stops_.sampled(leaf);
+  return e.sampled_ns > 0 &&
+         static_cast<double>(e.cpu_ns) > options_.stall_idle_cpu * static_cast<double>(e.sampled_ns);
+}
+
+bool Detector::by_request() const {
+  return !idle_.empty();
+}
+
+// No progress, and no stop explains it. Where work comes in requests and tasks, that none ends is a matter of
+// how long they take.
+void Detector::tell_standstill(const model::SliceColumn& column, TimeNs watermark,
+                               std::vector<alert::Alert>& out) {
+  if (!standstill_.is_news() || by_request() || explained() || !stops_.whole().empty()) return;
+  const DurationNs slice = options_.window.slice;
+  std::set<std::uint32_t> waiting, idle, denied;
+  TimeNs onset = slice_end(column.index, slice);
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    const auto& open = column.open(LeafIndex(l));
+    if (open.state == kAbsent || open.state == kUnknown) continue;
+    onset =
+        std::min(onset, std::max(open.since, slice_begin(column.index + 1 - standstill_.slices(), slice)));
+    if (open.state.value >= topology_->states.size() || !is_work(topology_->states[open.state.value])) {
+      waiting.insert(l);
+      continue;
     }
     // Somebody computes while the others wait: a section of the program, not a disturbance.
-    if (working.empty())
-      raise(column, watermark, alert::Kind::kStall, onset,
-            !denied.empty() ? denied
-            : !idle.empty() ? idle
-                            : waiting,
-            false, out);
+    if (uses_cpu(l)) return;
+    idle.insert(l);
+    const auto& e = stops_.sampled(l);
+    if (static_cast<double>(e.run_delay_ns) > options_.stall_idle_cpu * static_cast<double>(e.sampled_ns))
+      denied.insert(l);
   }
+  raise(column, watermark, alert::Kind::kStall, onset,
+        !denied.empty() ? denied
+        : !idle.empty() ? idle
+                        : waiting,
+        false, out);
+}
 
-  // 3. Departures of what goes on; a stop, a standstill or a loss explains what it touches.
-  held_ = !by_request && standstill_.slices() > 0 && (held_ || standstill_.is_unusual());
-  bool mute = column.lost_events > 0 || !still_stopped.empty();
+// A stop, a standstill or a loss explains what it touches.
+bool Detector::departures_are_mute(const model::SliceColumn& column) {
+  held_ = !by_request() && standstill_.slices() > 0 && (held_ || standstill_.is_unusual());
+  bool mute = column.lost_events > 0 || !stops_.whole().empty();
   for (const Incident& i : open_) mute = mute || !i.by_departure;
   // Somebody works while all others wait: a section of the program.
-  for (std::uint32_t l = 0; l < column.leaves() && held_; ++l) {
-    const auto& e = evidence_[l].last;
-    mute =
-        mute || (column.open(LeafIndex(l)).state == kCompute && e.sampled_ns > 0 &&
-                 static_cast<double>(e.cpu_ns) > options_.stall_idle_cpu * static_cast<double>(e.sampled_ns));
-  }
-  departures(column, watermark, mute, out);
+  for (std::uint32_t l = 0; l < column.leaves() && held_; ++l)
+    mute = mute || (column.open(LeafIndex(l)).state == kCompute && uses_cpu(l));
+  return mute;
+}
 
-  // 4. What is over?
+// Those that rest on facts: stops and standstills.
+void Detector::resolve_facts(const model::SliceColumn& column, TimeNs watermark,
+                             std::vector<alert::Alert>& out) {
   for (auto it = open_.begin(); it != open_.end();) {
     if (it->by_departure) {
       ++it;
       continue;
     }
-    // Who is stopped again within the slices in which it should come back is not back.
-    const auto stopped_in = [&](std::uint32_t l) {
-      if (stopped_now.contains(l)) return true;
-      const auto& e = column.evidence(LeafIndex(l));
-      return it->quiet > 0 &&
-             static_cast<double>(e.stopped_ns) > kThrottled * static_cast<double>(e.sampled_ns);
-    };
-    const bool goes_on = it->by_stop ? std::any_of(it->culprits.begin(), it->culprits.end(), stopped_in)
-                                     : standstill_.slices() > 0;
     for (const std::uint32_t l : it->culprits) {
       it->stopped_ns += column.evidence(LeafIndex(l)).stopped_ns;
       it->sampled_ns += column.evidence(LeafIndex(l)).sampled_ns;
     }
-    if (goes_on) {
+    if (it->by_stop ? stops_.goes_on(column, it->culprits, it->quiet > 0) : standstill_.slices() > 0) {
       it->quiet = 0;
       describe(*it, column);
       ++it;
       continue;
     }
-    if (it->quiet++ == 0) it->quiet_since = slice_begin(column.index, slice);
-    if (it->quiet < (it->again ? kAgainSlices : options_.resolve_slices)) {
+    if (it->quiet++ == 0) it->quiet_since = slice_begin(column.index, options_.window.slice);
+    if (it->quiet < (it->again ? Stops::kAgainSlices : options_.resolve_slices)) {
       ++it;
       continue;
     }
-    if (it->by_stop)
-      for (const std::uint32_t l : it->culprits) {
-        let_go_.resize(std::max<std::size_t>(let_go_.size(), l + 1), SliceIndex(-1));
-        let_go_[l] = column.index;
-      }
+    if (it->by_stop) stops_.let_go(it->culprits, column.index);
     resolve(*it, it->quiet_since, watermark);
     out.push_back(it->alert);
     it = open_.erase(it);
   }
-  loss_alert(column, watermark, out);
-  end_of_loss(column, watermark, out);
-  source_alerts(column, watermark, out);
+}
 
-  // 5. Phases, of what is in order. A slice that touches a stop is not.
+// Phases are of what is in order; a slice that touches a stop is not.
+void Detector::follow_phases(const model::SliceColumn& column, TimeNs watermark,
+                             std::vector<alert::Alert>& out) {
+  const bool stopped = !stops_.whole().empty();
   // Without progress it may become a stall, unless such slices are usual here (steps longer than a slice).
-  bool touched =
-      explained() || column.lost_events > 0 || (standstill_.slices() > 0 && standstill_.is_unusual());
-  for (std::uint32_t l = 0; l < column.leaves(); ++l)
-    touched = touched || evidence_[l].last.stopped_since != TimeNs() || was_stopped_.contains(l);
-  was_stopped_.clear();
-  for (std::uint32_t l = 0; l < column.leaves(); ++l)
-    if (evidence_[l].last.stopped_since != TimeNs()) was_stopped_.insert(l);
-  disturbed_ = explained() || column.lost_events > 0 || !still_stopped.empty() || !was_stopped_.empty() ||
-               loss_ || !absent_.empty();
+  bool touched = explained() || column.lost_events > 0 ||
+                 (standstill_.slices() > 0 && standstill_.is_unusual()) || stops_.some() ||
+                 stops_.some_before();
+  disturbed_ = explained() || column.lost_events > 0 || stopped || stops_.some() || loss_ || !absent_.empty();
   if (touched) last_touched_ = column.index;
   // The sampler saw a stop at its end only; the slice in which it began is not in order either.
-  for (const Stopped& s : stopped) phases_.disturb(slice_of(s.since, slice));
+  for (const Stops::Stopped& s : stops_.stopped()) phases_.disturb(slice_of(s.since, options_.window.slice));
   // A long stretch without progress is a phase of its own, unless an alert is open.
-  if (!explained() && standstill_.too_long() && still_stopped.empty()) touched = false;
+  if (!explained() && standstill_.too_long() && !stopped) touched = false;
   const std::size_t spans = phases_.spans().size();
-  update_phases(column, touched, !still_stopped.empty());
+  update_phases(column, touched);
   if (phases_.spans().size() != spans) standstill_.begin_phase();
   for (const Incident& i : open_)
     if (explains(i)) durations_.disturb(std::min(i.first, column.index), column.index);
   if (touched || loss_ || !absent_.empty()) durations_.disturb(column.index, column.index);
   durations_.on_slice(phases_, column.index, watermark, window_.p(), out);
-  if (!touched) {
-    standstill_.learn();
-    learn_noise(column.index);
-  }
-  set_areas_apart(column.index, out);
-  return out;
+  if (touched) return;
+  standstill_.learn();
+  learn_noise(column.index);
 }
 
-void Detector::update_phases(const model::SliceColumn& column, bool touched, bool stopped) {
+void Detector::update_phases(const model::SliceColumn& column, bool touched) {
   const bool perturbed = touched && explained() && column.lost_events == 0 && standstill_.slices() == 0 &&
-                         was_stopped_.empty() && !stopped;
+                         !stops_.some() && stops_.whole().empty();
   bool lasts = perturbed;
   SliceIndex since = column.index;
   for (const Incident& i : open_)

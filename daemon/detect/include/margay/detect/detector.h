@@ -38,6 +38,7 @@
 #include "margay/detect/phase_durations.h"
 #include "margay/detect/phases.h"
 #include "margay/detect/standstill.h"
+#include "margay/detect/stops.h"
 #include "margay/detect/taker_log.h"
 #include "margay/detect/topology.h"
 #include "margay/detect/window.h"
@@ -154,20 +155,19 @@ class Detector {
   const std::string& error() const { return error_; }       // of the partition engine; "" if well
 
  private:
-  struct Stopped {
-    std::uint32_t leaf;
-    TimeNs since;
-  };
-  // The sampler's last word on a leaf's process.
-  struct Evidence {
-    model::NodeEvidence last;
-    SliceIndex at{};
-  };
   void pass_over_hole(SliceIndex next);
-  void take_evidence(const model::SliceColumn& column);
-  std::vector<Stopped> stopped_leaves(const model::SliceColumn& column) const;
+  // The steps of on_slice.
+  void tell_stops(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  void tell_standstill(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  bool departures_are_mute(const model::SliceColumn& column);
   void departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
                   std::vector<alert::Alert>& out);
+  void resolve_facts(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  void follow_phases(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  // It has the CPU most of the time, as far as it is sampled.
+  bool uses_cpu(std::uint32_t leaf) const;
+  // Work comes in requests and tasks: some states are idle ones.
+  bool by_request() const;
   void tell_episode(const Episode& episode, const model::SliceColumn& column, TimeNs watermark,
                     std::vector<alert::Alert>& out);
   void lasting_departures(const model::SliceColumn& column);
@@ -175,7 +175,7 @@ class Detector {
                                        std::vector<alert::Alert>& out);
   bool goes_back(const Episode& episode, const std::set<std::uint32_t>& back);
   void learn_noise(SliceIndex now);
-  void update_phases(const model::SliceColumn& column, bool touched, bool stopped);
+  void update_phases(const model::SliceColumn& column, bool touched);
   void set_areas_apart(SliceIndex now, std::vector<alert::Alert>& said);
   // Does an alert explain what happens now?
   bool explained() const;
@@ -218,12 +218,10 @@ class Detector {
   GoesOn goes_on_elsewhere_;
   std::vector<Untold> untold_;
   bool disturbed_ = false;
+  Stops stops_;
   Standstill standstill_;
-  bool held_ = false;  // there is no progress, and there was before
-  std::set<std::uint32_t> was_stopped_;
-  std::vector<SliceIndex> let_go_;  // by leaf: when its last stop that was alerted was over; -1 for none
-  std::set<std::uint16_t> idle_;    // state ids of options_.idle_states
-  std::vector<Evidence> evidence_;  // by leaf
+  bool held_ = false;             // there is no progress, and there was before
+  std::set<std::uint16_t> idle_;  // state ids of options_.idle_states
   TakerLog takers_;
   std::unique_ptr<ToldAreas> told_areas_;
   SliceIndex last_touched_{-1};  // the newest slice that was not in order
