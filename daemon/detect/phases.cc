@@ -286,80 +286,95 @@ void PhaseTracker::relabel(std::size_t phase) {
   spans_.back().occurrence = ++phases_[phase].occurrences;
 }
 
-// Is there a boundary in the current stretch? Candidates are the cuts of the temporal partition and, where
-// its p is above the noise of single slices and so too coarse for a change that only many slices tell, a few
-// lengths; where exactly the boundary lies is where merging both sides would lose most.
-std::optional<PhaseTracker::Boundary> PhaseTracker::boundary(const Window& window) const {
+// Slices from which on it may be another phase: where the temporal partition has cuts, and some of the
+// newest.
+std::set<SliceIndex> PhaseTracker::candidates(const Window& window, SliceIndex oldest) const {
   const SliceIndex end = window.last() + 1;
-  const SliceIndex oldest = std::max({begin_ + 1, settled_, window.first() + 1});
   std::set<SliceIndex> cuts;
   if (const auto temporal = window.temporal())
     for (const auto& part : temporal->parts) cuts.insert(part.first);
   for (std::int64_t n = options_.shortest; n <= lag(window); n = n * 3 / 2) cuts.insert(end - n);
-  const SliceIndex unsettled = std::max({settled_, begin_, window.first()});
-  const auto before_of = [&](SliceIndex cut) {
-    Distribution d = recent_;
-    d.add(gather(window, unsettled, cut, kMostCompared));
-    return d;
-  };
-  const auto least = static_cast<double>(options_.shortest);
-  // Are the slices from the cut on apart from what was before, by more than chance makes of either?
-  const auto differ = [&](SliceIndex from, SliceIndex cut, const Distribution& before,
-                          const Distribution& after) {
-    if (after.slices() < least || before.slices() <= 0) return false;
-    if (distance_bound_bits(after, before) <= options_.apart_bits) return false;
-    const bool same = same_visits(after, before);
-    if (same && (bounds_by_visits(from, cut) || bounds_by_visits(cut, end))) return false;
-    const double bits = distance_bits(after, before), limit = apart_bits(same);
-    if (bits <= limit) return false;
-    // Chance moves both sides, the shorter one more.
-    const double n = 1 / (1 / after.slices() + 1 / before.slices());
-    const double noise = std::max(noise_bits(window, from, cut, n), noise_bits(window, cut, end, n));
-    if (bits <= limit + noise) return false;
-    // It lasts: the newer half alone is apart as well. A single odd slice is no phase.
-    const Distribution newer = gather(window, end - (end.value - cut.value) / 2, end, kMostCompared);
-    return newer.slices() <= 0 || distance_bits(newer, before) > apart_bits(same_visits(newer, before));
-  };
-  const auto apart = [&](SliceIndex cut, const Distribution& before, const Distribution& after) {
-    if (differ(std::max(begin_, window.first()), cut, before, after)) return Seen::kFromAll;
-    if (!mixed_) return Seen::kNot;
-    const SliceIndex from = std::max({begin_, window.first(), cut - options_.settle});
-    return differ(from, cut, gather(window, from, cut, options_.settle), after) ? Seen::kFromNewest
-                                                                                : Seen::kNot;
-  };
   std::erase_if(cuts,
                 [&](SliceIndex cut) { return cut < oldest || end.value - cut.value < options_.shortest; });
+  return cuts;
+}
+
+// The first slice that the current stretch alone has, of those in the window.
+SliceIndex PhaseTracker::unsettled(const Window& window) const {
+  return std::max({settled_, begin_, window.first()});
+}
+
+// What the current stretch is up to `cut`.
+Distribution PhaseTracker::before(const Window& window, SliceIndex cut) const {
+  Distribution d = recent_;
+  d.add(gather(window, unsettled(window), cut, kMostCompared));
+  return d;
+}
+
+// Are the slices from the cut on apart from what was before, by more than chance makes of either?
+bool PhaseTracker::differ(const Window& window, SliceIndex from, SliceIndex cut, const Distribution& before,
+                          const Distribution& after) const {
+  const SliceIndex end = window.last() + 1;
+  if (after.slices() < static_cast<double>(options_.shortest) || before.slices() <= 0) return false;
+  if (distance_bound_bits(after, before) <= options_.apart_bits) return false;
+  const bool same = same_visits(after, before);
+  if (same && (bounds_by_visits(from, cut) || bounds_by_visits(cut, end))) return false;
+  const double bits = distance_bits(after, before), limit = apart_bits(same);
+  if (bits <= limit) return false;
+  // Chance moves both sides, the shorter one more.
+  const double n = 1 / (1 / after.slices() + 1 / before.slices());
+  const double noise = std::max(noise_bits(window, from, cut, n), noise_bits(window, cut, end, n));
+  if (bits <= limit + noise) return false;
+  // It lasts: the newer half alone is apart as well. A single odd slice is no phase.
+  const Distribution newer = gather(window, end - (end.value - cut.value) / 2, end, kMostCompared);
+  return newer.slices() <= 0 || distance_bits(newer, before) > apart_bits(same_visits(newer, before));
+}
+
+PhaseTracker::Seen PhaseTracker::apart(const Window& window, SliceIndex cut, const Distribution& before,
+                                       const Distribution& after) const {
+  if (differ(window, std::max(begin_, window.first()), cut, before, after)) return Seen::kFromAll;
+  if (!mixed_) return Seen::kNot;
+  const SliceIndex from = std::max({begin_, window.first(), cut - options_.settle});
+  return differ(window, from, cut, gather(window, from, cut, options_.settle), after) ? Seen::kFromNewest
+                                                                                      : Seen::kNot;
+}
+
+bool PhaseTracker::some_is_apart(const Window& window, const std::set<SliceIndex>& cuts) const {
   // What lies before each cut, and behind it, differs from cut to cut by the slices between them.
   std::map<SliceIndex, Distribution> befores;
   Distribution so_far = recent_;
-  SliceIndex from = unsettled;
+  const SliceIndex begin = unsettled(window);
+  SliceIndex from = begin;
   for (const SliceIndex cut : cuts) {
-    if (cut.value - unsettled.value > kMostCompared) {
-      befores[cut] = before_of(cut);
+    if (cut.value - begin.value > kMostCompared) {
+      befores[cut] = before(window, cut);
       continue;
     }
     for (; from < cut; ++from)
       if (!abnormal_.contains(from)) so_far.add(window, from);
     befores[cut] = so_far;
   }
-  bool any = false;
   Distribution behind;
-  SliceIndex down_to = end;
-  for (auto cut = cuts.rbegin(); cut != cuts.rend() && !any; ++cut) {
-    while (down_to > *cut && static_cast<std::int64_t>(behind.slices()) < kMostCompared) {
+  SliceIndex down_to = window.last() + 1;
+  return std::any_of(cuts.rbegin(), cuts.rend(), [&](SliceIndex cut) {
+    while (down_to > cut && static_cast<std::int64_t>(behind.slices()) < kMostCompared) {
       down_to = down_to - 1;
       if (!abnormal_.contains(down_to)) behind.add(window, down_to);
     }
-    any = apart(*cut, befores[*cut], behind) != Seen::kNot;
-  }
-  if (!any) return std::nullopt;
+    return apart(window, cut, befores[cut], behind) != Seen::kNot;
+  });
+}
 
-  std::vector<Distribution> before{before_of(oldest)};  // [cut - oldest]
+// Of the slices from `oldest` on that are in order the one from which on most is otherwise; none if no slice
+// is.
+std::optional<SliceIndex> PhaseTracker::best_cut(const Window& window, SliceIndex oldest) const {
+  const SliceIndex end = window.last() + 1;
+  std::vector<Distribution> before{this->before(window, oldest)};  // [cut - oldest]
   for (SliceIndex cut = oldest; cut + 1 < end; ++cut) {
     before.push_back(before.back());
     if (!abnormal_.contains(cut)) before.back().add(window, cut);
   }
-  SliceIndex best{};
+  std::optional<SliceIndex> best;
   double most = -1;
   Distribution after;
   // Time changes where a perturbation begins and ends as well.
@@ -375,11 +390,23 @@ std::optional<PhaseTracker::Boundary> PhaseTracker::boundary(const Window& windo
       best = cut;
     }
   }
-  if (most < 0 || end.value - best.value < options_.shortest) return std::nullopt;
-  best = within_abnormal(window, best, before_of(best), gather(window, best, end, kMostCompared), oldest);
-  const Seen seen = apart(best, before_of(best), gather(window, best, end, kMostCompared));
+  return best;
+}
+
+// Is there a boundary in the current stretch? Candidates are the cuts of the temporal partition and, where
+// its p is above the noise of single slices and so too coarse for a change that only many slices tell, a few
+// lengths; where exactly the boundary lies is where merging both sides would lose most.
+std::optional<PhaseTracker::Boundary> PhaseTracker::boundary(const Window& window) const {
+  const SliceIndex end = window.last() + 1;
+  const SliceIndex oldest = std::max({begin_ + 1, settled_, window.first() + 1});
+  if (!some_is_apart(window, candidates(window, oldest))) return std::nullopt;
+  auto cut = best_cut(window, oldest);
+  if (!cut || end.value - cut->value < options_.shortest) return std::nullopt;
+  const auto after = [&] { return gather(window, *cut, end, kMostCompared); };
+  cut = within_abnormal(window, *cut, before(window, *cut), after(), oldest);
+  const Seen seen = apart(window, *cut, before(window, *cut), after());
   if (seen == Seen::kNot) return std::nullopt;
-  return Boundary{best, seen == Seen::kFromNewest};
+  return Boundary{*cut, seen == Seen::kFromNewest};
 }
 
 // A boundary lies between normal slices. Where a perturbation lies in between, those that it does not touch

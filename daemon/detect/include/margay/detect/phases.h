@@ -112,6 +112,15 @@ class PhaseTracker {
   std::string named(std::size_t phase) const { return options_.prefix + name_of(phase); }
   double apart_bits(bool same_visits) const;
   std::optional<Boundary> boundary(const Window& window) const;
+  std::set<SliceIndex> candidates(const Window& window, SliceIndex oldest) const;
+  SliceIndex unsettled(const Window& window) const;
+  Distribution before(const Window& window, SliceIndex cut) const;
+  bool differ(const Window& window, SliceIndex from, SliceIndex cut, const Distribution& before,
+              const Distribution& after) const;
+  Seen apart(const Window& window, SliceIndex cut, const Distribution& before,
+             const Distribution& after) const;
+  bool some_is_apart(const Window& window, const std::set<SliceIndex>& cuts) const;
+  std::optional<SliceIndex> best_cut(const Window& window, SliceIndex oldest) const;
   SliceIndex within_abnormal(const Window& window, SliceIndex cut, const Distribution& before,
                              const Distribution& after, SliceIndex oldest) const;
   bool bounds_by_visits(SliceIndex from, SliceIndex to) const;
