@@ -146,11 +146,27 @@ MARGAY_VECTORS void Contrast::look_at(const Window::Rows& rows, const model::Sli
   row_[l][kDenied] *= process_[l].counts;
 }
 
-MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceColumn& column,
-                                      const std::set<std::uint16_t>& idle, const Columns& columns) {
+void Contrast::measure(const Window& window, const model::SliceColumn& column,
+                       const std::set<std::uint16_t>& idle, const Columns& columns) {
   ++clock_;
   const Window::Rows rows = window.rows(window.last());
   const std::size_t leaves = std::min(rows.weights.size(), window.leaves());  // nobody has named the others
+  make_room(window, leaves, idle, columns);
+  look_at_leaves(rows, column, leaves);
+  find_mode();
+  departure_.fill(0);
+  machine_departures();
+  common_.assign(cells(), 0);
+  if (!mode_) return;
+  depart_from(modes_[*mode_]);
+  std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
+  find_common();
+  follow_work(idle.empty());
+  take_off_common();
+}
+
+void Contrast::make_room(const Window& window, std::size_t leaves, const std::set<std::uint16_t>& idle,
+                         const Columns& columns) {
   columns_ = std::max(columns_, kMachine + window.columns());
   for (Grid* g : {&row_, &spent_, &visits_, &age_, &ended_}) g->reach(leaves, columns_);
   if (departure_.columns() != cells()) departure_ = Grid();
@@ -171,7 +187,10 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
     state_of_[x] = window.state_of(x - kMachine).value;
     counted_[x] = !idle.contains(state_of_[x]);
   }
+}
 
+void Contrast::look_at_leaves(const Window::Rows& rows, const model::SliceColumn& column,
+                              std::size_t leaves) {
   std::swap(before_, after_);
   after_.assign(there_.size(), {});
   if (last_ + 1 != column.index) before_.clear();
@@ -195,8 +214,9 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
     if (seen++ % stride == 0) sample_.push_back(static_cast<std::uint32_t>(l));
     look_at(rows, column, l);
   }
+}
 
-  // Which mode is it?
+void Contrast::find_mode() {
   for (Mode& m : modes_) reach(m);
   unsettled_ = true;
   if (mode_) {
@@ -222,12 +242,9 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
     all_moved_ = fit_now_.least_work > kNear + kNearTimes * modes_[*mode_].fit.work ? all_moved_ + 1 : 0;
   else if (!mode_ || !unsettled_ || all_moved_ < 2)
     all_moved_ = 0;
-  departure_.fill(0);
-  machine_departures();
-  common_.assign(cells(), 0);
-  if (!mode_) return;
-  const Mode& mode = modes_[*mode_];
+}
 
+MARGAY_VECTORS void Contrast::depart_from(const Mode& mode) {
   // What visits of a state usually take, of all leaves together, for those that have seen few.
   std::vector<double> spent(columns_), visits(columns_);
   for (const std::uint32_t l : sample_)
@@ -263,8 +280,9 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
     }
     balance_waits(waits, {row, usual, busy, share, excess});
   }
-  std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
-  seldom_ = false;
+}
+
+MARGAY_VECTORS void Contrast::find_common() {
   // Mostly nobody departs, or few: then the median is 0, as counting tells.
   const std::size_t n = sample_.size();
   std::vector<std::uint32_t> below(cells()), above(cells());
@@ -279,13 +297,21 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
   for (std::size_t c = kMachine; c < cells(); ++c)
     if (below[c] >= n - n / 2 || above[c] >= n - n / 2)
       common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
+}
+
+// How much of each work all leaves do, in all modes, and whether most do what they seldom do. Who waits for
+// work to come (not `never_idle`) does what comes.
+void Contrast::follow_work(bool never_idle) {
+  seldom_ = false;
+  statistics::OrderStatistics scratch;
+  const std::size_t n = sample_.size();
   for (std::size_t x = kMachine; x < columns_; ++x) {
     float now = 0;
     for (const std::uint32_t l : sample_) now += row_[l][x] / static_cast<float>(n);
-    // Who waits for work to come does what comes. Nor is seldom what is done as much now and then.
+    // Nor is seldom what is done as much now and then.
     std::vector<float>& recently = recently_[x];
     const auto near = static_cast<float>(kNear);
-    if (!seldom_ && idle.empty() && kinds_.work[x] && overall_[x] <= kSeldom && now > overall_[x] + near) {
+    if (!seldom_ && never_idle && kinds_.work[x] && overall_[x] <= kSeldom && now > overall_[x] + near) {
       scratch.clear();
       for (const float r : recently) scratch.add(r);
       const std::size_t often = scratch.size() / kSeldomSlices;
@@ -297,7 +323,6 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
       recently[clock_ % kRecently] = now;
     overall_[x] += (now - overall_[x]) / std::min<float>(kLongMemory, static_cast<float>(clock_));
   }
-  take_off_common();
 }
 
 std::vector<char> Contrast::side_work() const {

@@ -137,6 +137,14 @@ class Contrast {
     Fit fit{0.1, 0.1};  // usual
     std::uint64_t used = 0, number = 0;
   };
+  // The steps of measure().
+  void make_room(const Window& window, std::size_t leaves, const std::set<std::uint16_t>& idle,
+                 const Columns& columns);
+  void look_at_leaves(const Window::Rows& rows, const model::SliceColumn& column, std::size_t leaves);
+  void find_mode();
+  void depart_from(const Mode& mode);
+  void find_common();
+  void follow_work(bool never_idle);
   Fit fit(const Mode& mode) const;
   bool fits(const Mode& mode, const Fit& fit) const;
   void add(Mode& mode);
