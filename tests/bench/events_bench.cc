@@ -1,5 +1,6 @@
-// What the list of single events costs a viewer: of a made-up run of 64 ranks the first page, one in the
-// middle, one of a filter that finds little, the longest, and how many there are when.
+// What the events of a long run cost a viewer: of a made-up run of 64 ranks the pictures on the way from the
+// whole run to single calls, each read anew; and of the list of events the first page, one in the middle, one
+// of a filter that finds little, the longest, and how many there are when.
 //
 //   events_bench [MILLIONS [ARCHIVE]]      of so many records (100), written into a new archive; or of one
 //   there is
@@ -8,6 +9,8 @@
 #include <filesystem>
 
 #include "margay/query/event_answer.h"
+#include "margay/query/view_maker.h"
+#include "margay/query/view_question.h"
 #include "margay/store/archive.h"
 #include "support/synthetic_archive.h"
 #include "support/temporary_folder.h"
@@ -41,6 +44,37 @@ Asked ask(const store::Archive& archive, const store::Resume& resume, const Zoom
   return out;
 }
 
+// As the window asks: slices of the run, or 64 of what is hardly longer than they are; and the calls, where
+// they are few enough.
+wire::ViewQuestion closer(const ZoomExtent& extent, double s) {
+  constexpr double kShort = 0.8;
+  constexpr std::uint32_t kFine = 64, kMostCalls = 20'000;
+  const auto length = static_cast<std::int64_t>(s * 1e9);
+  const std::int64_t middle = (extent.zero.value + extent.end.value) / 2;
+  wire::ViewQuestion q;
+  q.set_from_ns(std::max(extent.zero.value, middle - length / 2));
+  q.set_to_ns(std::min(extent.end.value, q.from_ns() + length));
+  if (s < kShort) q.set_slices(kFine);
+  q.set_visits(kMostCalls);
+  return q;
+}
+
+void show_pictures(const store::Archive& archive, const ZoomExtent& extent) {
+  const SystemClock clock;
+  for (const double s : {600.0, 100.0, 25.0, 6.0, 1.6, 0.79, 0.4, 0.1, 0.05, 0.02, 0.005}) {
+    const auto request = decode_view_untrusted(closer(extent, s));
+    if (!request) return std::fprintf(stderr, "%s\n", request.error().message.c_str()), void();
+    ViewMaker maker(archive, clock, {});
+    const TimeNs begin = clock.monotonic();
+    const auto answer = maker.answer(*request, [] { return true; });
+    const double ms = static_cast<double>((clock.monotonic() - begin).value) / 1e6;
+    std::printf("a picture of %7.3f s %31s %10.1f ms  %5d slices %6d parts %6d calls %s\n", s, "", ms,
+                answer->boundaries_size() - 1, answer->part_node_size(), answer->visits().node_size(),
+                answer->error().c_str());
+    std::fflush(stdout);
+  }
+}
+
 int run(double millions, const std::string& path) {
   if (!std::filesystem::exists(path)) {
     test::SyntheticArchive what;
@@ -60,6 +94,7 @@ int run(double millions, const std::string& path) {
   std::uint64_t records = 0;
   for (const auto& s : resume->streams) records += s.next;
   std::printf("%.1f million records\n", static_cast<double>(records) / 1e6);
+  show_pictures(**archive, *extent);
   const auto show = [&](const char* what, const wire::EventsQuestion& q, int pages) {
     const Asked a = ask(**archive, *resume, *extent, q, pages);
     std::printf("%-52s %10.1f ms  %5d pages  %12llu rows\n", what, a.ms, a.pages,
