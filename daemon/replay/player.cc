@@ -117,6 +117,11 @@ void Player::publish(const Analyst& analyst) {
   replay->set_seeking(target_.has_value());
   replay->set_begin_ns(options_.begin.value);
   replay->set_end_ns(options_.end.value);
+  if (options_.otherwise) {
+    wire::WhatIf& what_if = *replay->mutable_what_if();
+    for (const std::string& s : options_.otherwise->settings) what_if.add_settings(s);
+    options_.otherwise->live.compare(report.alerts(), now_, what_if);
+  }
   report.mutable_health()->set_state(wire::Health::HEALTHY);
   report.mutable_health()->set_verdict("a replay of what was recorded");
   report.mutable_health()->set_daemon_version(MARGAY_VERSION);

@@ -12,6 +12,7 @@
 #include "margay/analysis/history.h"
 #include "margay/analysis/phase_memory.h"
 #include "margay/replay/level_source.h"
+#include "margay/settings/config.h"
 
 namespace margay::daemon {
 namespace {
@@ -139,6 +140,8 @@ class Replay {
   Status settle(const std::map<std::string, std::string>& settings) {
     if (Status s = apply_settings(settings, options_); !s) return s;
     settings_ = settings;
+    for (const auto& [key, value] : what_if_.settings)
+      if (const Status s = config::set(key, value, options_); !s) return s;
     if (what_if_.slice) options_.levels[0] = *what_if_.slice;
     if (what_if_.idle_states) options_.idle_states = *what_if_.idle_states;
     if (what_if_.p) options_.p = *what_if_.p;
@@ -248,7 +251,8 @@ class Replay {
       none.reasons.emplace_back("a part of the run");
     if (!none.reasons.empty()) return none;
     std::vector<std::string> reasons;
-    if (what_if_.p || what_if_.idle_states) reasons.emplace_back("other settings than live");
+    if (what_if_.p || what_if_.idle_states || !what_if_.settings.empty())
+      reasons.emplace_back("other settings than live");
     if (result_.decisions == 0)
       reasons.emplace_back("the archive does not tell in which order slices were shown live");
     else if (!begun)

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
@@ -22,6 +23,8 @@
 #include "margay/replay/player.h"
 #include "margay/replay/replay.h"
 #include "margay/replay/resample.h"
+#include "margay/replay/said_live.h"
+#include "margay/settings/config.h"
 #include "margay/settings/units.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/text/text.h"
@@ -57,10 +60,35 @@ Result<DurationNs> slice_of_option(const std::string& option, const std::string&
   return *d;
 }
 
+constexpr const char* kSliceKey = "slice.duration";
+
 struct Wishes {
   WhatIf what_if;
   double speed = 0;
+  std::vector<std::string> otherwise;  // settings: "detect.p = 0.05"
 };
+
+using Setting = std::pair<std::string, std::string>;
+
+// Of a replay only what detection rests on can be otherwise.
+Result<Setting> setting_of(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const std::string key = word.substr(0, equals);
+  if (equals == std::string::npos || key.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "--set " + word + ": expected KEY=VALUE, such as detect.min_effect=0.05");
+  if (!key.starts_with("detect.") && key != kSliceKey) {
+    std::string known = kSliceKey;
+    for (const std::string& name : config::key_names())
+      if (name.starts_with("detect.")) known += ", " + name;
+    return fail(ErrorCode::kInvalidArgument,
+                "--set " + word + ": a replay can have other values of " + known);
+  }
+  Options tried;
+  if (const Status ok = config::set(key, word.substr(equals + 1), tried); !ok)
+    return fail(ok.error(), "--set " + word);
+  return Setting{key, word.substr(equals + 1)};
+}
 
 Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
   Wishes w;
@@ -81,7 +109,10 @@ Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
     }
     w.what_if.slice = *d;
   }
+  const std::string slice = !r.sliced_to.empty() ? r.sliced_to : !r.slice.empty() ? r.slice : r.level;
+  if (!slice.empty()) w.otherwise.push_back(std::string(kSliceKey) + " = " + slice);
   if (!r.idle_states.empty()) w.what_if.idle_states = r.idle_states;
+  for (const std::string& state : r.idle_states) w.otherwise.push_back("idle state " + state);
   if (!r.op.empty()) {
     const auto op = slicer::Operator::parse(r.op);
     if (!op) return fail(op.error(), "--operator " + r.op);
@@ -97,12 +128,19 @@ Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
       return fail(ErrorCode::kInvalidArgument, "--p " + r.p + ": expected a number from 0 to 1, or auto");
     w.what_if.p.emplace(p);
   }
+  if (w.what_if.p) w.otherwise.push_back("detect.p = " + r.p);
   for (const auto& [option, text, to] :
        {std::tuple("--from", &r.from, &w.what_if.from), std::tuple("--to", &r.to, &w.what_if.to)}) {
     if (text->empty()) continue;
     const auto t = config::parse_moment(*text, run.begin);
     if (!t) return fail(t.error(), std::string(option) + " " + *text);
     *to = *t;
+  }
+  for (const std::string& word : r.settings) {
+    auto setting = setting_of(word);
+    if (!setting) return tl::unexpected(setting.error());
+    w.otherwise.push_back(setting->first + " = " + setting->second);
+    w.what_if.settings.push_back(std::move(*setting));
   }
   if (r.speed != "max" && (!number(r.speed, w.speed) || w.speed <= 0 || w.speed > 1e9))
     return fail(ErrorCode::kInvalidArgument,
@@ -168,6 +206,12 @@ class Session {
       if (c.level == LevelIndex(0)) options.end = slice_end(c.through, resume_.run.levels[0]);
     if (wishes_.what_if.to) options.end = std::min(options.end, *wishes_.what_if.to);
     options.end = std::max(options.end, options.begin);
+    if (!wishes_.otherwise.empty()) {
+      auto live = said_live(options.begin, options.end);
+      if (!live) return complain(live.error().message);
+      live_ = *live;
+      options.otherwise = {wishes_.otherwise, std::move(*live)};
+    }
     total_ = options.end - options.begin;
     begin_ = options.begin;
     std::optional<transport::RunDirectory> directory;
@@ -186,6 +230,18 @@ class Session {
   }
 
  private:
+  Result<SaidLive> said_live(TimeNs from, TimeNs to) const {
+    std::shared_ptr<store::Archive> other;
+    if (r_.resampled) {
+      auto opened = store::Archive::open(r_.sliced_from, store::Mode::kBeside);
+      if (!opened) return tl::unexpected(opened.error());
+      other = std::move(*opened);
+    }
+    const auto alerts = (other ? *other : archive_).alerts();
+    if (!alerts) return tl::unexpected(alerts.error());
+    return SaidLive(*alerts, from, to);
+  }
+
   int play(const Player::Options& options) {
     auto player = Player::open(options, clock_, g_stop);
     if (!player) return complain(player.error().message);
@@ -277,6 +333,23 @@ class Session {
     if (wishes_.what_if.any() || r_.resampled) std::puts("margay: what if: other settings than live");
     for (const std::string& line : comparison_lines(result.comparison, resume_.run.begin))
       std::printf("margay: %s\n", text::printable(line, true, 1000).c_str());
+    tell_live(shown, analyst.watermark());
+  }
+
+  // What was said live, and what only now.
+  void tell_live(const wire::Report& shown, TimeNs watermark) const {
+    if (!live_) return;
+    wire::WhatIf beside;
+    live_->compare(shown.alerts(), watermark, beside);
+    const auto tell = [&](const char* which, const wire::Alert& a) {
+      const std::string time = text::duration_text(a.onset_ns() - resume_.run.begin.value);
+      std::printf("margay: %s: %s, %s\n", which, time.c_str(),
+                  text::printable(a.message(), true, 1000).c_str());
+    };
+    for (const wire::Alert& a : beside.only_live()) tell("said live only", a);
+    std::map<std::string, const wire::Alert*> newest;
+    for (const wire::Alert& a : shown.alerts()) newest[a.id()] = &a;
+    for (const std::string& id : beside.only_now()) tell("said now only", *newest.at(id));
   }
 
   const ReplayRequest& r_;
@@ -286,6 +359,7 @@ class Session {
   const SystemClock clock_;
   const bool terminal_ = isatty(STDERR_FILENO) == 1;
   std::optional<alert::JsonlSink> sink_;
+  std::optional<SaidLive> live_;  // of a replay with other settings
   terminal::LiveLines lines_{false};
   std::set<std::string> counted_;
   slicer::Operator shown_op_;
@@ -307,6 +381,7 @@ is named. Flags ask "what if": another slice, p, operator, time range. The archi
   margay replay night.margay                      all of it, as fast as possible
   margay replay night.margay --level 1s           what would slices of 1 s have shown?
   margay replay night.margay --from 90 --to 3min  a part of it
+  margay replay night.margay --set detect.false_alarms_per_day=10   a detector that says more
   margay replay night.margay --serve --speed 10   10 times real time, shown by `margay watch`
                                                   (there r pauses, n steps, [ and ] jump)
   margay replay night.margay --operator bytes --serve   who moved how many bytes?
@@ -331,6 +406,11 @@ wrong; 128 + N if signal N ended it.)");
       .add_option("--idle-state", r.idle_states,
                   "a state in which a rank only waits for work; may be given again")
       ->type_name("STATE");
+  command
+      .add_option("--set", r.settings,
+                  "another value of a key of margay config: detect.min_effect=0.05, slice.duration=1s; what "
+                  "was said live only, or now only, is listed at the end")
+      ->type_name("KEY=VALUE");
   command.add_option("--p", r.p, "gain/loss ratio of the partition, 0 to 1, or auto: just above the noise")
       ->type_name("P");
   command
@@ -429,7 +509,8 @@ int replay_archive(const ReplayRequest& r) {
         "margay: of some nested states the archive does not keep the begin: before their ends, they are\n"
         "margay: taken for the only ones\n",
         stderr);
-  inside.slice.clear();
+  inside.sliced_from = r.archive;
+  inside.sliced_to = std::exchange(inside.slice, {});
   inside.op.clear();
   // Some leaves were read from before the range, to know what was open.
   if (what_if.from) inside.from = "@" + std::to_string(what_if.from->value);
@@ -438,9 +519,28 @@ int replay_archive(const ReplayRequest& r) {
   return replay_archive(inside);
 }
 
+// The slice is what is read, not only how.
+Result<ReplayRequest> with_slice(ReplayRequest r) {
+  const std::string begin = std::string(kSliceKey) + "=";
+  for (auto word = r.settings.begin(); word != r.settings.end();) {
+    if (!word->starts_with(begin)) {
+      ++word;
+      continue;
+    }
+    if (!r.slice.empty() || !r.level.empty())
+      return fail(ErrorCode::kInvalidArgument, "--set " + *word + ": the slice is given already");
+    r.slice = word->substr(begin.size());
+    word = r.settings.erase(word);
+  }
+  return r;
+}
+
 }  // namespace
 
-int replay_command(const ReplayRequest& r) {
+int replay_command(const ReplayRequest& asked) {
+  const auto request = with_slice(asked);
+  if (!request) return complain(request.error().message);
+  const ReplayRequest& r = *request;
   std::error_code error;
   if (r.archive != "-" && !std::filesystem::is_regular_file(r.archive, error)) return replay_archive(r);
   // A trace: its model is what is wanted, at this slice, and only for now.

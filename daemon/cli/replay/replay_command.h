@@ -15,7 +15,10 @@ struct ReplayRequest {
   std::string archive;
   std::string slice, level, op, p, from, to, speed = "max", alerts, lateness = "0s";
   std::vector<std::string> idle_states;
-  bool resampled = false;  // of events, on the way; not an option
+  std::vector<std::string> settings;  // KEY=VALUE
+  // Not options: on the way the events were sliced again, into another archive than this.
+  bool resampled = false;
+  std::string sliced_from, sliced_to;
   bool serve = false, json = false, quiet = false;
   std::string name;
 };

@@ -9,11 +9,14 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "margay/analysis/analyst.h"
 #include "margay/serve/view_service.h"
 #include "margay/transport/rundir.h"
 #include "margay/transport/transport.h"
+#include "said_live.h"
 
 namespace margay::daemon {
 
@@ -27,6 +30,13 @@ class Player {
     // With `serve`: what questions about a stretch (VIEW) are answered from, all of it, wherever the replay
     // is; null: they are refused. Must outlive the player.
     const store::Archive* archive = nullptr;
+    // Of a replay with other settings, to be told beside what it says: those settings, and what was said
+    // live.
+    struct Otherwise {
+      std::vector<std::string> settings;  // "detect.p = 0.05"
+      SaidLive live;
+    };
+    std::optional<Otherwise> otherwise{};
   };
   // `stop` may be set from a signal handler. Errors: of binding the endpoints.
   static Result<std::unique_ptr<Player>> open(const Options& options, const Clock& clock,

@@ -19,6 +19,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "live_comparison.h"
@@ -35,7 +36,9 @@ struct WhatIf {
   std::optional<TimeNs> from, to;          // [from, to), trace time
   std::optional<slicer::Operator> op;      // of what is shown; another one than the run's
   std::shared_ptr<Planes> planes;          // of `op`, in slices of `slice` (or the run's); not of duration
-  bool any() const { return slice || idle_states || p || from || to || op; }
+  // Other keys of the configuration, by their full names (margay/settings/config.h, set()).
+  std::vector<std::pair<std::string, std::string>> settings;
+  bool any() const { return slice || idle_states || p || from || to || op || !settings.empty(); }
 };
 
 struct ReplayResult {
