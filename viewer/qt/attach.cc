@@ -147,7 +147,9 @@ void Attachment::serve(const QString& path) {
   folder_ = path;
   to_.run = kOwn + std::to_string(::getpid()) + "-" + std::to_string(++count);
   replay_.setProgram(QFileInfo(programs(), "margay").filePath());
-  replay_.setArguments({"replay", "--serve", "--name", QString::fromStdString(to_.run), "-q", "--", path});
+  QStringList arguments{"replay", "--serve", "--name", QString::fromStdString(to_.run), "-q"};
+  for (const QString& setting : wish_.settings) arguments << "--set" << setting;
+  replay_.setArguments(arguments << "--" << path);
   // However the viewer ends: nobody else looks at this replay.
   replay_.setChildProcessModifier([parent = ::getpid()] {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -188,7 +190,8 @@ QString Attachment::name() const {
 QString Attachment::title(const wire::Report* report) const {
   if (!archive_ || report == nullptr || report->run().empty()) return name();
   const QString run = QString::fromStdString(report->run());
-  return run == name() ? run : tr("%1 (%2)").arg(run, name());
+  const QString title = run == name() ? run : tr("%1 (%2)").arg(run, name());
+  return wish_.settings.isEmpty() ? title : tr("%1, what if %2").arg(title, wish_.settings.join(", "));
 }
 
 QString Attachment::place(const wire::Report* report) const {

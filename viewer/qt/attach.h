@@ -33,6 +33,8 @@ struct Wish {
   std::string what;
   std::string connect, key;  // a daemon elsewhere, instead
   bool is_run = false;       // `what` is a run's name, whatever lies here that is called so
+  // Of an archive: what it is replayed with otherwise than it was live, "detect.p=0.05" each.
+  QStringList settings{};
   bool nothing() const { return what.empty() && connect.empty(); }
 };
 
@@ -48,6 +50,7 @@ class Attachment : public QObject {
   const LinkTo& to() const { return to_; }
   // A run that is over, all of which is looked at.
   bool is_archive() const { return archive_; }
+  const Wish& wish() const { return wish_; }
   // What it is called before it is known better,
   QString name() const;
   // and then: an archive's run has a name, too.

@@ -80,8 +80,9 @@ QVariant AlertModel::data(const QModelIndex& index, int role) const {
   if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
   switch (index.column()) {
     case kState:
-      return text_of((a.firing ? a.acknowledged ? "acknowledged" : "firing" : "resolved") +
-                     std::string(a.silenced_by.empty() ? "" : ", silenced"));
+      return text_of((a.beside.empty() ? "" : a.beside + ", ") +
+                     (a.firing ? a.acknowledged ? "acknowledged" : "firing" : "resolved") +
+                     (a.silenced_by.empty() ? "" : ", silenced"));
     case kOnset:
       if (role == Qt::EditRole) return static_cast<qlonglong>(a.onset_ns);
       return text_of(scene::short_time_text(TimeNs(a.onset_ns), times_));

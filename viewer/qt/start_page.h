@@ -23,6 +23,7 @@ class StartPage : public QWidget {
  public:
   // Archives are looked for in `folder`.
   explicit StartPage(const QString& folder, QWidget* parent = nullptr);
+  const QString& folder() const { return folder_; }
 
   // Why what was asked for is not to be seen; "" takes that away.
   void say(const QString& sentence);

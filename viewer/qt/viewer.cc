@@ -13,6 +13,7 @@
 #include "paint.h"
 #include "picture_file.h"
 #include "sums_source.h"
+#include "what_if_dialog.h"
 
 namespace margay::viewer {
 namespace {
@@ -178,13 +179,7 @@ void Viewer::seen() {
   window_->set_place(attachment_->place(session_->report()).toStdString(), attachment_->to().connect);
   if (wanted_.threshold) session_->set_threshold(*wanted_.threshold);
   if (wanted_.clock) session_->set_by_clock(true);
-  auto* open = new QAction(tr("Open another..."), window_.get());
-  open->setObjectName("open");
-  open->setShortcut(QKeySequence::Open);
-  connect(open, &QAction::triggered, this, [this] { show_page({}); });
-  if (const auto menus = window_->menuBar()->actions(); !menus.isEmpty() && menus[0]->menu() != nullptr)
-    menus[0]->menu()->insertAction(menus[0]->menu()->actions().value(0), open);
-  window_->addAction(open);
+  add_actions();
   window_->resize(wanted_.size);
   window_->show();
   page_.hide();
@@ -199,6 +194,44 @@ void Viewer::seen() {
   wanted_.from.reset();
   wanted_.to.reset();
   wanted_.subject = {};
+}
+
+void Viewer::add_actions() {
+  auto* open = new QAction(tr("Open another..."), window_.get());
+  open->setObjectName("open");
+  open->setShortcut(QKeySequence::Open);
+  connect(open, &QAction::triggered, this, [this] { show_page({}); });
+  if (const auto menus = window_->menuBar()->actions(); !menus.isEmpty() && menus[0]->menu() != nullptr)
+    menus[0]->menu()->insertAction(menus[0]->menu()->actions().value(0), open);
+  window_->addAction(open);
+  if (!attachment_->is_archive()) return;
+  auto* otherwise = new QAction(tr("&What if..."), window_.get());
+  otherwise->setObjectName("what_if");
+  otherwise->setShortcut(QKeySequence("Ctrl+R"));
+  otherwise->setToolTip(tr("replay the run with other settings, in a window of its own"));
+  connect(otherwise, &QAction::triggered, this, [this] {
+    auto* dialog = new WhatIfDialog(attachment_->wish().settings, window_.get());
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+      if (!what_if(dialog->settings()))
+        window_->statusBar()->showMessage(
+            tr("%1 replays with other settings are open: close one of them").arg(kMostReplays), 10'000);
+    });
+    dialog->open();
+  });
+  if (auto* replay = window_->findChild<QMenu*>("replay")) replay->addAction(otherwise);
+  window_->addAction(otherwise);
+}
+
+bool Viewer::what_if(const QStringList& settings) {
+  std::erase_if(replays_, [](const auto& r) { return !r->is_seen(); });
+  if (replays_.size() >= kMostReplays) return false;
+  Wanted wanted = wanted_;
+  wanted.wish = attachment_->wish();
+  wanted.wish.settings = settings;
+  replays_.push_back(std::make_unique<Viewer>(std::move(wanted), page_.folder()));
+  replays_.back()->start();
+  return true;
 }
 
 int render(const Wanted& w, const QString& file) {

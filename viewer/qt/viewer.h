@@ -10,6 +10,7 @@
 #include <QSize>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "attach.h"
 #include "margay/command/picture_options.h"
@@ -51,12 +52,19 @@ class Viewer : public QObject {
   StartPage& page() { return page_; }
   Window* window() { return window_.get(); }  // null while there is nothing to see
   Session* session() { return session_.get(); }
+  // What is seen, an archive, is replayed with these settings ("detect.p=0.05") in a window of its own.
+  // False: kMostReplays of them are open.
+  bool what_if(const QStringList& settings);
+  static constexpr std::size_t kMostReplays = 8;
+  const std::vector<std::unique_ptr<Viewer>>& replays() const { return replays_; }
 
  private:
   void close();
   void show_page(const QString& sentence);
   void attached();
   void seen();
+  void add_actions();
+  bool is_seen() const { return page_.isVisible() || (window_ && window_->isVisible()); }
 
   Wanted wanted_;
   StartPage page_;
@@ -64,6 +72,7 @@ class Viewer : public QObject {
   std::unique_ptr<Link> link_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Window> window_;
+  std::vector<std::unique_ptr<Viewer>> replays_;
 };
 
 // Writes the picture to `file` and returns the exit code; what is wrong is said on stderr. Waits a minute at

@@ -295,7 +295,7 @@ void Window::show_status() {
     else if (r->final())
       words << tr("ended");
     else if (r->has_replay())
-      words << tr("a replay");
+      words << (r->replay().has_what_if() ? tr("a replay with other settings") : tr("a replay"));
     else
       words << tr("live, %1 behind").arg(text_of(scene::duration_text(DurationNs(h.lag_ns()))));
     words << tr("lost %1").arg(h.lost_events());

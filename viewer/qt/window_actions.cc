@@ -262,6 +262,7 @@ void Window::make_alerts_menu() {
 void Window::make_replay_menu() {
   replay_ = new ReplayBar(session_, this);
   QMenu* replay = menuBar()->addMenu(tr("&Replay"));
+  replay->setObjectName("replay");  // the viewer adds what begins another one
   QAction* play =
       action(replay, tr("&Play or pause"), {QKeySequence("P")}, [this] { replay_->play_or_pause(); });
   QAction* step = action(replay, tr("One &slice"), {QKeySequence("Shift+J")}, [this] { replay_->step(); });

@@ -130,6 +130,9 @@ std::string id_of(const wire::Alert& alert) {
          std::to_string(alert.onset_ns());
 }
 
+// Before the id of what was said live only: a replay may give the same to another one.
+const std::string kLive = "live/";
+
 AlertView read_one(const wire::Alert& alert) {
   AlertView a;
   a.kind = wire::name_of(alert.kind());
@@ -159,9 +162,26 @@ AlertView read_one(const wire::Alert& alert) {
   return a;
 }
 
+void add_said_live(const wire::WhatIf& what_if, int most, std::vector<AlertView>& out) {
+  const std::unordered_set<std::string> now(what_if.only_now().begin(), what_if.only_now().end());
+  for (AlertView& a : out)
+    if (now.contains(a.id)) a.beside = "now only";
+  for (int i = std::max(0, what_if.only_live_size() - most); i < what_if.only_live_size(); ++i) {
+    AlertView a = read_one(what_if.only_live(i));
+    a.id = kLive + a.id;
+    a.beside = "live only";
+    const auto at =
+        std::find_if(out.begin(), out.end(), [&](const AlertView& o) { return o.onset_ns <= a.onset_ns; });
+    out.insert(at, std::move(a));
+  }
+}
+
 }  // namespace
 
 const wire::Alert* find_alert(const wire::Report& report, const std::string& id) {
+  if (id.starts_with(kLive))
+    for (const wire::Alert& a : report.replay().what_if().only_live())
+      if (kLive + id_of(a) == id) return &a;
   for (int i = report.alerts_size() - 1; i >= 0; --i)
     if (id_of(report.alerts(i)) == id) return &report.alerts(i);
   return nullptr;
@@ -193,6 +213,7 @@ std::string handled_text(const AlertView& a) {
     if (!a.comment.empty()) out += ": " + a.comment;
   }
   if (!a.silenced_by.empty()) out += (out.empty() ? "silenced by " : "; silenced by ") + a.silenced_by;
+  if (!a.beside.empty()) out += (out.empty() ? "" : "; ") + a.beside;
   return out;
 }
 
@@ -217,6 +238,7 @@ std::vector<AlertView> read_alerts(const wire::Report& report, int most) {
   const int first = std::max(0, report.alerts_size() - most);
   for (int i = report.alerts_size() - 1; i >= first; --i)
     if (AlertView a = read_one(report.alerts(i)); seen.insert(a.id).second) out.push_back(std::move(a));
+  if (report.replay().has_what_if()) add_said_live(report.replay().what_if(), most, out);
   return out;
 }
 

@@ -30,6 +30,9 @@ struct AlertView {
   std::string acknowledged_by, comment;
   std::string silenced_by;  // the silence that keeps it from the sinks; "": none
 
+  // Of a replay with other settings when it was said: "live only", "now only"; "" of both times.
+  std::string beside;
+
   bool names_who = false;  // the sentence says of whom it speaks
 
   // Raw: who is blamed where that is one, else the node that covers them; "/" of an unknown one.
@@ -41,7 +44,8 @@ struct AlertView {
   std::int64_t time_ns() const { return !firing && end_ns ? *end_ns : onset_ns; }
 };
 
-// Newest first, the newest of each id; at most `most` of the newest entries are looked at.
+// Newest first, the newest of each id; at most `most` of the newest entries are looked at. Of a replay with
+// other settings with as many of those that were said live only, each where its onset lies.
 std::vector<AlertView> read_alerts(const wire::Report& report, int most);
 
 // The newest entry of the alert with this id (AlertView::id); null: the report has none.
@@ -49,7 +53,7 @@ const wire::Alert* find_alert(const wire::Report& report, const std::string& id)
 
 // The sentence; whom it is about stands before one that does not say it.
 std::string told_text(const AlertView& alert);
-// "acknowledged by ann: disk swap; silenced by s1", or "".
+// "acknowledged by ann: disk swap; silenced by s1; now only", or "".
 std::string handled_text(const AlertView& alert);
 // "2 firing (1 acknowledged, 1 silenced), 5 resolved"; `firing` is the word for it.
 std::string count_text(const std::vector<AlertView>& alerts, const std::string& firing);

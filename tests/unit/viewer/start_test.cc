@@ -15,6 +15,7 @@
 #include "damaged.h"
 #include "margay/transport/rundir.h"
 #include "viewer.h"
+#include "what_if_dialog.h"
 
 namespace margay::viewer {
 namespace start_test {
@@ -103,6 +104,72 @@ TEST_F(Start, TheExampleByItsName) {
   viewer.open({"/no/such.margay", {}, {}});
   ASSERT_TRUE(told(viewer));
   EXPECT_EQ(viewer.window(), nullptr);
+}
+
+// States of the alerts in the list, as far as they are said of one time only.
+QStringList said_once(Viewer& viewer) {
+  const AlertModel& alerts = viewer.window()->alerts();
+  QStringList out;
+  for (int row = 0; row < alerts.rowCount(); ++row)
+    if (const QString said = alerts.index(row, AlertModel::kState).data().toString();
+        said.contains(" only, "))
+      out << said;
+  return out;
+}
+
+TEST_F(Start, WhatIfIsAWindowOfItsOwnThatTellsWhatWasSaidLive) {
+  Viewer viewer(wanted("example"), folder_.path());
+  viewer.start();
+  ASSERT_TRUE(seen(viewer)) << viewer.page().sentence().toStdString();
+  viewer.window()->findChild<QAction*>("what_if")->trigger();
+  auto* dialog = viewer.window()->findChild<WhatIfDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  EXPECT_TRUE(dialog->settings().isEmpty());
+  dialog->field("slice.duration")->setText("130ms");
+  dialog->field("detect.every_level")->setText("detect.every_level=true");
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(dialog));
+  QTest::keyClick(dialog->field("detect.p"), Qt::Key_Return);
+  ASSERT_EQ(viewer.replays().size(), 1u);
+  Viewer& more = *viewer.replays()[0];
+  ASSERT_TRUE(seen(more)) << more.page().sentence().toStdString();
+  EXPECT_EQ(more.window()->windowTitle(),
+            "Margay: sixteen (the example), what if slice.duration=130ms, detect.every_level=true");
+  EXPECT_TRUE(QTest::qWaitFor([&] { return said_once(more).contains("now only, resolved"); }, kPatience));
+  EXPECT_FALSE(said_once(more).filter("live only").size()) << "the stop is said both times";
+  // Of slices that are longer than the stop it is no whole one.
+  ASSERT_TRUE(more.what_if({"slice.duration=2s"}));
+  Viewer& longer = *more.replays()[0];
+  ASSERT_TRUE(seen(longer)) << longer.page().sentence().toStdString();
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return said_once(longer) == QStringList("live only, resolved"); }, kPatience));
+  EXPECT_THAT(longer.window()->alerts().index(0, AlertModel::kSentence).data().toString().toStdString(),
+              HasSubstr("rank6 on node1 has been stopped"));
+  // What it rests on is read as that of any other.
+  longer.session()->choose_alert(longer.window()->alerts().at(0).id);
+  ASSERT_NE(longer.session()->alert(), nullptr);
+  EXPECT_EQ(longer.session()->alert()->kind(), wire::Alert::PERTURBATION);
+  // Live nothing was otherwise.
+  EXPECT_TRUE(said_once(viewer).isEmpty());
+}
+
+TEST_F(Start, WhatIfSaysWhatIsWrongWithASetting) {
+  Viewer viewer(wanted("example"), folder_.path());
+  viewer.start();
+  ASSERT_TRUE(seen(viewer)) << viewer.page().sentence().toStdString();
+  ASSERT_TRUE(viewer.what_if({"detect.p=7"}));
+  ASSERT_TRUE(told(*viewer.replays()[0]));
+  EXPECT_THAT(viewer.replays()[0]->page().sentence().toStdString(),
+              HasSubstr("--set detect.p=7: expected \"auto\" or a number from 0 to 1"));
+}
+
+TEST_F(Start, ReplaysWithOtherSettingsAreBounded) {
+  Viewer viewer(wanted("example"), folder_.path());
+  viewer.start();
+  ASSERT_TRUE(seen(viewer)) << viewer.page().sentence().toStdString();
+  for (std::size_t i = 0; i < Viewer::kMostReplays; ++i) ASSERT_TRUE(viewer.what_if({"detect.p=7"}));
+  EXPECT_FALSE(viewer.what_if({"detect.p=7"}));
+  viewer.replays()[0]->page().close();
+  EXPECT_TRUE(viewer.what_if({"detect.p=7"}));
 }
 
 // Listed or not.
