@@ -68,10 +68,13 @@ void SaidLive::compare(const google::protobuf::RepeatedPtrField<wire::Alert>& no
     if (std::none_of(alerts_.begin(), alerts_.end(), [&](const wire::Alert& b) { return alike(a, b); }) &&
         ids.insert(a.id()).second)
       out.add_only_now(a.id());
+  std::vector<const wire::Alert*> only_live;
   for (const wire::Alert& a : alerts_)
     if (a.detected_ns() <= watermark.value &&
         std::none_of(now.begin(), now.end(), [&](const wire::Alert& b) { return alike(a, b); }))
-      *out.add_only_live() = a;
+      only_live.push_back(&a);
+  for (std::size_t i = only_live.size() - std::min(only_live.size(), kMostTold); i < only_live.size(); ++i)
+    *out.add_only_live() = *only_live[i];
 }
 
 }  // namespace margay::daemon

@@ -108,8 +108,11 @@ TEST(SaidLive, TheNewestAreCompared) {
     live.push_back(
         alert(std::to_string(i), 1 + static_cast<double>(i) * 0.01, 99, {"/n/r" + std::to_string(i)}));
   const Beside b = beside(live, {});
-  ASSERT_EQ(b.only_live.size(), SaidLive::kMost);
-  EXPECT_EQ(b.only_live.front(), "1");
+  ASSERT_EQ(b.only_live.size(), SaidLive::kMostTold);
+  EXPECT_EQ(b.only_live.back(), std::to_string(SaidLive::kMost));
+  // The oldest of them is no longer known.
+  EXPECT_THAT(beside(live, {alert("x", 0.9, 1.0, {"/n/r0"})}).only_now, ElementsAre("x"));
+  EXPECT_THAT(beside(live, {alert("x", 0.9, 1.0, {"/n/r1"})}).only_now, IsEmpty());
 }
 
 }  // namespace said_live_test

@@ -20,7 +20,8 @@ namespace margay::daemon {
 
 class SaidLive {
  public:
-  static constexpr std::size_t kMost = 1000;  // that are compared: the newest
+  static constexpr std::size_t kMost = 1000;     // that are compared: the newest
+  static constexpr std::size_t kMostTold = 256;  // of those that none is like: the newest
 
   // Those of the archive that touch [from, to). What is damaged is left out.
   SaidLive(std::span<const store::AlertRecord> alerts, TimeNs from, TimeNs to);
