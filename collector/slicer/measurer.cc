@@ -22,9 +22,9 @@ double integral_to(const CurrentValue& v, TimeNs begin, TimeNs t) {
 
 Measurer::Measurer(const Operator& op)
     : measure_(op.measure),
-      plane_(op.measure == Measure::kDuration ? model::Plane::kNone
-             : op.measure == Measure::kMean   ? model::Plane::kMean
-                                              : model::Plane::kCounts) {}
+      plane_(op.measure == Measure::kMean                       ? model::Plane::kMean
+             : op.measure != Measure::kDuration && op.adds_up() ? model::Plane::kCounts
+                                                                : model::Plane::kNone) {}
 
 bool Measurer::entered(model::SliceColumn& column, LeafIndex leaf, StateId state) const {
   return measure_ == Measure::kOccurrences && add(column, leaf, state, 1);
@@ -55,11 +55,9 @@ bool Measurer::moved(model::SliceColumn& column, LeafIndex leaf, StateId state, 
       return add(column, leaf, state, moved.bytes);
     case Measure::kMessages:
       return add(column, leaf, state, moved.messages);
-    case Measure::kDuration:
-    case Measure::kMean:
-      break;
+    default:
+      return false;
   }
-  return false;
 }
 
 void Measurer::fill(model::SliceColumn& column, LeafIndex leaf, const CurrentValue& value, TimeNs begin,

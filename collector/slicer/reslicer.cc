@@ -13,6 +13,9 @@ constexpr std::size_t kMostNames = 65536;
 // Columns come one by one; rows have room for some more, so that they are seldom moved.
 constexpr std::size_t kSpare = 8;
 
+constexpr bool of_variable(Measure m) {
+  return m == Measure::kMean || m == Measure::kMax;
+}
 std::size_t stride_for(std::size_t columns) {
   return (columns / kSpare + 1) * kSpare;
 }
@@ -30,11 +33,11 @@ Reslicer::Reslicer(Options options) : options_(std::move(options)) {
   for (const model::StateInfo& state : states_.states())
     state_column_.push_back(state.family == model::StateFamily::kCompute ? column_for(state.name)
                                                                          : kNotThere);
-  if (options_.op.measure == Measure::kMean) columns_.push_back(options_.op.variable);
+  if (options_.op.of_variable()) columns_.push_back(options_.op.variable);
 }
 
 std::uint16_t Reslicer::column_for(std::string_view name) {
-  if (options_.op.measure == Measure::kMean || (options_.wanted && !options_.wanted(name))) return kUnwanted;
+  if (options_.op.of_variable() || (options_.wanted && !options_.wanted(name))) return kUnwanted;
   columns_.emplace_back(name);
   return static_cast<std::uint16_t>(columns_.size() - 1);
 }
@@ -78,8 +81,8 @@ Status Reslicer::add_leaf(std::optional<std::uint16_t> base) {
 // Makes the leaf's rows as wide as there are columns.
 Status Reslicer::widen(Leaf& leaf) {
   const std::size_t stride = stride_for(columns_.size()), rows = ends_.size();
-  const bool mean = options_.op.measure == Measure::kMean;
-  const std::uint64_t more = (stride - leaf.stride + (mean && leaf.stride == 0 ? 1 : 0)) * rows * 8;
+  const bool reals = options_.op.of_variable();
+  const std::uint64_t more = (stride - leaf.stride + (reals && leaf.stride == 0 ? 1 : 0)) * rows * 8;
   if (more > options_.memory_bytes - std::min(bytes_, options_.memory_bytes))
     return fail(ErrorCode::kLimit, std::to_string(leaves_.size()) + " leaves x " +
                                        std::to_string(options_.grid.slices) + " slices x " +
@@ -92,7 +95,7 @@ Status Reslicer::widen(Leaf& leaf) {
     std::copy_n(leaf.cells.data() + r * leaf.stride, leaf.stride, cells.data() + r * stride);
   leaf.cells = std::move(cells);
   leaf.stride = stride;
-  if (mean) leaf.integral.resize(rows);
+  if (reals) leaf.reals.resize(rows);
   leaf.cursor.row = leaf.cells.data() + leaf.cursor.row_index * stride;
   return {};
 }
@@ -103,10 +106,12 @@ void Reslicer::add_time(Leaf& leaf, const Cursor& at, std::uint64_t ns) {
     at.row[at.top] += ns;
   } else {
     if (at.top == kNotThere) at.row[kNotThere] += ns;
-    if constexpr (M == Measure::kMean)
-      if (at.has_value) {
+    if constexpr (of_variable(M))
+      if (at.has_value && ns > 0) {
+        double& real = leaf.reals[at.row_index];
         at.row[kFirst] += ns;
-        leaf.integral[at.row_index] += at.value * static_cast<double>(ns);
+        if constexpr (M == Measure::kMean) real += at.value * static_cast<double>(ns);
+        if constexpr (M == Measure::kMax) real = std::max(real, at.value);
       }
   }
 }
@@ -187,9 +192,10 @@ Reslicer::Cursor Reslicer::noted(Leaf& leaf, Cursor at, const EventRecord& r, st
     leaf.base = leaf.own_base;
     at.top = state_column_[leaf.base];
   }
-  if (M == Measure::kMean && r.kind == MARGAY_VARIABLE && name.column == kFirst) {
+  if (of_variable(M) && r.kind == MARGAY_VARIABLE && name.column == kFirst) {
     at.value = std::bit_cast<double>(r.bytes);
     at.has_value = true;
+    if (M == Measure::kMax) leaf.reals[at.row_index] = std::max(leaf.reals[at.row_index], at.value);
   }
   if (M == Measure::kOccurrences && r.kind == MARGAY_MARK) ++at.row[name.column];
   if (r.kind == MARGAY_LINK_BEGIN) {
@@ -269,7 +275,7 @@ Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
       case MARGAY_MARK:
       case MARGAY_LINK_BEGIN:
       case MARGAY_LINK_END:
-        if constexpr (M == Measure::kMean)
+        if constexpr (of_variable(M))
           if (Status ok = check_value(r); !ok) return ok;
         at = noted<M>(leaf, at, r, t);
         break;
@@ -309,6 +315,8 @@ Status Reslicer::take(LeafIndex index, std::span<const EventRecord> records) {
       return walk<Measure::kBytes>(leaf, records);
     case Measure::kMessages:
       return walk<Measure::kMessages>(leaf, records);
+    case Measure::kMax:
+      return walk<Measure::kMax>(leaf, records);
   }
   return fail(ErrorCode::kInternal, "an operator without a name");
 }
@@ -324,6 +332,8 @@ Status Reslicer::finish(TimeNs until) {
         pass<Measure::kDuration>(leaf, leaf.cursor, t);
       else if (options_.op.measure == Measure::kMean)
         pass<Measure::kMean>(leaf, leaf.cursor, t);
+      else if (options_.op.measure == Measure::kMax)
+        pass<Measure::kMax>(leaf, leaf.cursor, t);
       else  // the others count time where nobody is there, and nothing else
         pass<Measure::kOccurrences>(leaf, leaf.cursor, t);
       leaf.cursor.top = kNotThere;
@@ -351,8 +361,11 @@ std::uint64_t Reslicer::count(LeafIndex leaf, std::uint32_t slice, std::size_t c
 
 double Reslicer::value(LeafIndex leaf, std::uint32_t slice, std::size_t column) const {
   const auto whole = static_cast<double>(count(leaf, slice, column));
-  if (options_.op.measure != Measure::kMean) return whole;
-  return whole > 0 ? leaves_[leaf.value].integral[slice + 1] / whole : 0;
+  if (!options_.op.of_variable()) return whole;
+  const Leaf& l = leaves_[leaf.value];
+  const double real = l.stride > 0 ? l.reals[slice + 1] : 0;
+  if (options_.op.measure == Measure::kMax) return real;
+  return whole > 0 ? real / whole : 0;
 }
 
 std::uint64_t Reslicer::not_there(LeafIndex leaf, std::uint32_t slice) const {

@@ -56,7 +56,7 @@ detect::WindowOptions measured_window_options(const Options& o) {
 Result<slicer::Operator> run_operator(const store::RunMeta& run) {
   const auto told = run.settings.find(store::kOperatorSetting);
   if (told == run.settings.end()) return slicer::Operator{};
-  auto op = slicer::Operator::parse(told->second);
+  auto op = slicer::Operator::parse_kept(told->second);
   if (!op) return fail(ErrorCode::kCorrupt, "the run's operator '" + told->second + "' does not read");
   return op;
 }
@@ -91,7 +91,7 @@ Status apply_settings(const std::map<std::string, std::string>& settings, Option
   for (const auto& [name, value] : settings) {
     bool good = true;
     if (name == store::kOperatorSetting) {
-      const auto op = slicer::Operator::parse(value);
+      const auto op = slicer::Operator::parse_kept(value);
       good = op.has_value();
       if (op) o.op = *op;
     }

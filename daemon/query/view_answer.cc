@@ -17,7 +17,7 @@ using Measure = slicer::Operator::Measure;
 
 wire::StateFamily family_of(const std::string& name, const ViewRequest& request,
                             const model::StateTable& states) {
-  if (request.op.measure == Measure::kMean) return wire::FAMILY_VARIABLE;
+  if (request.op.of_variable()) return wire::FAMILY_VARIABLE;
   for (const model::StateInfo& s : states.states())
     if (s.name == name) return static_cast<wire::StateFamily>(s.family);
   return request.op.measure == Measure::kOccurrences ? wire::FAMILY_MARK : wire::FAMILY_LINK;
@@ -74,10 +74,10 @@ void put_model(const Model& model, const ViewRequest& request, const model::Stat
   }
   if (request.op.measure == Measure::kDuration) return;
   answer.set_unit(request.op.unit());
-  // As bars of reports have it: of one resource, a second; a mean is a mean.
+  // As bars of reports have it: of one resource, a second; what does not add up is what it is.
   const double slice = static_cast<double>((model.times->to - model.times->from).value) * 1e-9 /
                        static_cast<double>(model.slices);
-  answer.set_full(request.op.measure == Measure::kMean ? model.unit : model.unit / slice);
+  answer.set_full(request.op.adds_up() ? model.unit / slice : model.unit);
 }
 
 bool put_parts(const Model& model, const partition::Partition& partition, const AnswerLimits& limits,

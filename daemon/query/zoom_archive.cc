@@ -312,7 +312,7 @@ Result<Zoomed> ArchiveZoom::from_raw(const Grid& g) {
   options.from = g.from;
   options.to = g.to;
   options.wanted = [&](LeafIndex l) { return below[l.value]; };
-  options.values = request_.op.measure == slicer::Operator::Measure::kMean;
+  options.values = request_.op.of_variable();
   if (request_.progress || request_.go_on)
     options.step = [&](TimeNs t) -> Status {
       if (request_.progress)
@@ -323,12 +323,12 @@ Result<Zoomed> ArchiveZoom::from_raw(const Grid& g) {
   const auto counts = trace::read_archive(archive_, resume_, options, trace);
   if (!counts) return tl::unexpected(counts.error());
   if (Status ok = trace.finish(); !ok) return fail(ok.error(), request_.input);
-  if (request_.op.measure == slicer::Operator::Measure::kMean) {
+  if (request_.op.of_variable()) {
     std::vector<std::string> variables;
     for (const trace::Name& n : trace.names())
       if (n.kind == trace::Name::Kind::kVariable) variables.push_back(n.text);
     if (std::find(variables.begin(), variables.end(), request_.op.variable) == variables.end())
-      return wrong("--operator mean:" + request_.op.variable + ": " + request_.input +
+      return wrong("--operator " + request_.op.text() + ": " + request_.input +
                    " has no such variable in this range" + hint(request_.op.variable, variables));
   }
   auto model = model_of(trace, zero_, request_);

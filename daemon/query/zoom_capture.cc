@@ -58,7 +58,7 @@ Result<Zoomed> zoom_capture(const ZoomRequest& request) {
   const auto extent = trace::scan_capture(request.input, {}, directory);
   if (!extent) return tl::unexpected(extent.error());
   if (!extent->begin) return wrong(request.input + ": no events in it");
-  if (request.op.measure == slicer::Operator::Measure::kMean)
+  if (request.op.of_variable())
     return wrong("--operator " + request.op.text() + ": a capture has no variables");
   for (const Status& ok :
        {check_states(request, directory.states), check_some_state(request, directory.infos)})

@@ -114,14 +114,15 @@ Key operator_key() {
           "alerts always use durations. A run keeps its operator; another one can be computed afterwards "
           "from raw events (margay replay --operator, margay partition --operator). Any other than duration "
           "needs a second window of up to limits.memory.",
-          "\"duration\", \"occurrences\", \"bytes\", \"messages\" or \"mean:VARIABLE\"",
+          "\"duration\", \"occurrences\", \"bytes\", \"messages\" or \"mean:VARIABLE\"; what else margay "
+          "partition and margay render measure is for the kept events of a run",
           [](const Value& v, Options& o) {
             const auto* s = std::get_if<std::string>(&v);
             if (!s || s->size() > kLongestOperator || std::any_of(s->begin(), s->end(), [](char c) {
                   return static_cast<unsigned char>(c) < 0x20;
                 }))
               return false;
-            const auto op = slicer::Operator::parse(*s);
+            const auto op = slicer::Operator::parse_kept(*s);
             if (op) o.op = *op;
             return op.has_value();
           },

@@ -88,6 +88,11 @@ class Operators(E2eTest):
                                timeout=LONG, check=False)
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("expected duration, occurrences, mean:VARIABLE, bytes or messages", wrong.stderr)
+        # What slices cannot hold is for questions about the events.
+        wrong = subprocess.run([MARGAY, "replay", run.archive, "--operator", "max:load"], capture_output=True, text=True,
+                               timeout=LONG, check=False)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("--operator max:load: slices cannot hold it; of the events of any archive margay partition", wrong.stderr)
 
     def test_without_raw_events(self):
         run = self.run_margay(self.workload("--plan", "A:1.5", ranks=2), flags=["--operator", "messages", "--no-raw"])

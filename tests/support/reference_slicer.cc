@@ -28,7 +28,8 @@ ReferenceCells reference_cells(const std::vector<ReferenceEvent>& events, TimeNs
     visits.push_back({stack.back(), since, t, ended});
     since = t;
   };
-  for (ReferenceEvent e : events) {
+  for (const ReferenceEvent& e_in : events) {
+    ReferenceEvent e = e_in;
     e.time = std::max(e.time, last);
     if (e.time >= end) break;
     switch (e.kind) {
@@ -71,6 +72,11 @@ ReferenceCells reference_cells(const std::vector<ReferenceEvent>& events, TimeNs
         stack = {kCompute};
         if (e.state != kCompute) stack.push_back(e.state);
         break;
+      case ReferenceEvent::kVariable:
+        if (&e_in != &events.front()) break;
+        switch_at(e.time, false);
+        stack = {kCompute};
+        break;
     }
     last = e.time;
   }
@@ -94,6 +100,36 @@ ReferenceCells reference_cells(const std::vector<ReferenceEvent>& events, TimeNs
   }
   std::erase_if(cells, [](const auto& entry) { return entry.second == ReferenceCell{}; });
   return cells;
+}
+
+std::map<std::int64_t, std::vector<ReferenceValue>> reference_values(
+    const std::vector<ReferenceEvent>& events, TimeNs end, DurationNs slice) {
+  std::vector<ReferenceValue> had;
+  bool known = false;
+  TimeNs last = events.empty() ? end : events.front().time;
+  for (const ReferenceEvent& e : events) {
+    const TimeNs t = std::max(e.time, last);
+    if (t >= end) break;
+    // Where records are lost nobody knows from the last one before on.
+    const TimeNs until = e.kind == ReferenceEvent::kGap ? last : t;
+    const bool ends = e.kind == ReferenceEvent::kGap || e.kind == ReferenceEvent::kEnd;
+    if (known && (ends || e.kind == ReferenceEvent::kVariable)) had.back().end = until;
+    if (ends) known = false;
+    if (e.kind == ReferenceEvent::kVariable) {
+      known = true;
+      had.push_back({e.value, t, end});
+    }
+    last = t;
+  }
+  std::map<std::int64_t, std::vector<ReferenceValue>> out;
+  for (const ReferenceValue& v : had)
+    for (std::int64_t k = slice_of(v.begin, slice).value;; ++k) {
+      const TimeNs from = std::max(v.begin, slice_begin(SliceIndex(k), slice));
+      const TimeNs to = std::min(v.end, slice_end(SliceIndex(k), slice));
+      if (from > v.end || (from == v.end && from != v.begin)) break;
+      out[k].push_back({v.value, from, to});
+    }
+  return out;
 }
 
 }  // namespace margay::test

@@ -1,4 +1,4 @@
-// The plain reference slicer: the judge of the clever one. Keeps every interval, and adds each to the slices
+// The plain reference slicer: the judge of the clever ones. Keeps every interval, and adds each to the slices
 // it overlaps. No positions, no taking back, no windows.
 #pragma once
 
@@ -12,9 +12,10 @@
 namespace margay::test {
 
 struct ReferenceEvent {
-  enum Kind { kBegin, kEnter, kLeave, kEnd, kGap, kStack } kind;
+  enum Kind { kBegin, kEnter, kLeave, kEnd, kGap, kStack, kVariable } kind;
   StateId state;
   TimeNs time;
+  double value = 0;  // of kVariable; there is one variable
 };
 
 struct ReferenceCell {
@@ -29,5 +30,16 @@ using ReferenceCells = std::map<std::pair<std::int64_t, std::uint16_t>, Referenc
 // Cells of one leaf in [begin, end) from its events in order; Absent before the first.
 ReferenceCells reference_cells(const std::vector<ReferenceEvent>& events, TimeNs begin, TimeNs end,
                                DurationNs slice);
+
+// What an operator makes of a variable in each slice (slice -> value; none where it had no value), by its
+// definition (margay/slicer/operator.h): of the values that the variable had at one time or another of the
+// slice, each as long as it had it there.
+struct ReferenceValue {
+  double value = 0;
+  TimeNs begin, end;  // within the slice; equal: another one followed at once
+  bool operator==(const ReferenceValue&) const = default;
+};
+std::map<std::int64_t, std::vector<ReferenceValue>> reference_values(
+    const std::vector<ReferenceEvent>& events, TimeNs end, DurationNs slice);
 
 }  // namespace margay::test

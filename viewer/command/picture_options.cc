@@ -48,7 +48,8 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
       ->type_name("POLICY")
       ->check(CLI::IsMember({"noise", "jump"}));
   app.add_option("--operator", o.measure,
-                 "what is measured: duration (default), occurrences, bytes, messages, mean:VARIABLE")
+                 "what is measured: duration (default), occurrences, bytes, messages, mean:VARIABLE, "
+                 "max:VARIABLE")
       ->type_name("WORD");
   app.add_option("--cut", o.cuts,
                  "spatiotemporal (default: in space and time at once), spatial (nodes only, all time) or "

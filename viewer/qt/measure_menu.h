@@ -1,12 +1,12 @@
-// What the picture measures, to choose from: how long states last, how often they are visited, bytes,
-// messages, the mean of a variable. What is measured now is checked.
+// What the picture measures, to choose from (scene::kMeasures): time in states, visits, bytes, ...; of a
+// variable, whose name is asked for, its mean, its greatest value, ... What is measured now is checked.
 //
 // Thread safety: none; belongs to the thread of the window.
 #pragma once
 
 #include <QAction>
 #include <QMenu>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "session.h"
@@ -21,15 +21,14 @@ class MeasureMenu : public QMenu {
 
  private:
   void show_chosen();
-  void ask_for_variable();
+  void ask_for_variable(const QString& what, std::string_view word);
 
   Session& session_;
   struct Choice {
     QAction* action;
-    std::string measure;  // of scene::Subject
+    std::string_view word;  // of scene::MeasureKind
   };
   std::vector<Choice> choices_;
-  QAction* variable_;
 };
 
 }  // namespace margay::viewer

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <unordered_set>
+#include <utility>
 
 #include "margay/base/text.h"
 #include "margay/scene/time_axis.h"
@@ -165,11 +166,13 @@ void StatisticsModel::set(scene::Statistics statistics, const scene::ViewData& d
   rows_ = std::move(now);
   chosen_ = {chosen.begin(), chosen.end()};
   terms_ = terms;
-  unit_ = text_of(data.unit);
+  unit_ = data.unit;
+  const bool added_up = std::exchange(adds_up_, scene::measure_kind(data.question.measure()).adds_up);
   if (!same)
     endResetModel();
   else if (!rows_.empty())
     emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+  if (added_up != adds_up_) emit headerDataChanged(Qt::Horizontal, kTotal, kTotal);
 }
 
 bool StatisticsModel::shown(int row) const {
@@ -216,11 +219,9 @@ QVariant StatisticsModel::number(const Row& row, int column, bool exactly) const
       return exactly ? QVariant(r.share) : QVariant(percent(r.share) + " %");
     case kTotal:
       if (exactly) return r.total;
-      if (unit_.isEmpty())
+      if (unit_.empty())
         return text_of(scene::duration_text(DurationNs(static_cast<std::int64_t>(r.total * 1e9))));
-      if (unit_ == "bytes" && r.total < 0x1p63)
-        return text_of(size_text(static_cast<std::uint64_t>(std::llround(r.total))));
-      return QString::number(r.total, 'g', 4) + " " + unit_;
+      return text_of(scene::amount_text(unit_, r.total));
     case kLeaves:
       return static_cast<qulonglong>(r.mode_leaves);
     case kRange:
@@ -274,9 +275,11 @@ QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, i
       {QT_TR_NOOP("mostly"), QT_TR_NOOP("its resources that do mostly this")},
       {QT_TR_NOOP("in parts"), QT_TR_NOOP("from its part that has least of it to the one that has most")}};
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
-  if (role == Qt::ToolTipRole) return tr(kHeads[section].hint);
+  static constexpr Head kMean{QT_TR_NOOP("mean"), QT_TR_NOOP("over all its resources and time")};
+  const Head& head = section == kTotal && !adds_up_ ? kMean : kHeads[section];
+  if (role == Qt::ToolTipRole) return tr(head.hint);
   if (role != Qt::DisplayRole || section == kColour) return {};
-  return tr(kHeads[section].text);
+  return tr(head.text);
 }
 
 }  // namespace margay::viewer

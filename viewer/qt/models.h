@@ -94,7 +94,8 @@ class StatisticsModel : public QAbstractTableModel {
   std::vector<Row> rows_;
   std::set<std::string, std::less<>> chosen_;
   wire::StateTerms terms_;
-  QString unit_;
+  std::string unit_;
+  bool adds_up_ = true;  // what is measured
 };
 
 }  // namespace margay::viewer

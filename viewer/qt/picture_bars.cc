@@ -1,5 +1,6 @@
 // `--picture bars`: what all resources did between two cuts of the temporal partition, as stacked shares.
 #include "margay/scene/phase_ribbon.h"
+#include "margay/scene/statistics.h"
 #include "margay/scene/temporal_bars.h"
 #include "paint.h"
 #include "picture_kind.h"
@@ -30,9 +31,9 @@ void draw_shares(QPainter& p, const QRectF& bars, const scene::Palette& palette)
 // What the height is a share of.
 QString whole_of(const scene::ViewData& data) {
   if (data.unit.empty()) return QObject::tr("100 %: the time of all of them");
-  return QObject::tr("100 %: %1 %2 of each, a second (of a mean: at once)")
-      .arg(data.full, 0, 'g', 4)
-      .arg(text_of(data.unit));
+  const bool adds_up = scene::measure_kind(data.question.measure()).adds_up;
+  return QObject::tr(adds_up ? "100 %: %1 of each, a second" : "100 %: %1 of each")
+      .arg(text_of(scene::amount_text(data.unit, data.full)));
 }
 
 void paint_bars_picture(QPainter& p, const QSizeF& size, const Session& session, const QString& title) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "margay/scene/statistics.h"
 #include "margay/scene/temporal_bars.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
@@ -167,7 +168,7 @@ QString PictureTable::who(std::uint32_t node, std::size_t first, std::size_t las
 QString PictureTable::states(const scene::ViewData& data, const scene::Proportions& of) const {
   const bool measured = !data.unit.empty();
   const auto amount = [&](double share) {
-    return measured ? QString::number(share * of.leaf_seconds * data.full, 'g', 4) + " " + text_of(data.unit)
+    return measured ? text_of(scene::amount_text(data.unit, scene::total_of(data, share, of.leaf_seconds)))
                     : share_text(share);
   };
   std::vector<std::uint32_t> order;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "margay/scene/statistics.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "session.h"
@@ -141,7 +142,7 @@ void Session::set_by_clock(bool by_clock) {
 
 void Session::set_measure(const std::string& measure) {
   scene::Subject s = history_.now();
-  const auto of_variable = [](const std::string& m) { return m.starts_with(scene::kMeanOf); };
+  const auto of_variable = [](const std::string& m) { return scene::measure_kind(m).of_variable; };
   if (of_variable(s.measure) || of_variable(measure)) s.states.clear(), s.filter.states.clear();
   s.measure = measure;
   s.p.reset();

@@ -54,7 +54,8 @@ std::string share_head(const ViewData& data) {
   return data.unit.empty() ? "share" : "share of full";
 }
 std::string total_head(const ViewData& data) {
-  return data.unit.empty() ? "leaf-seconds" : "total (" + data.unit + ")";
+  if (data.unit.empty()) return "leaf-seconds";
+  return (measure_kind(data.question.measure()).adds_up ? "total (" : "mean (") + data.unit + ")";
 }
 
 double csv_seconds(std::int64_t ns, std::int64_t zero_ns = 0) {
@@ -154,7 +155,7 @@ std::string bars_csv(const ViewData& data) {
       const double share = segment.to - segment.from;
       begin();
       csv.text(state.name).text(family_name(state.family)).number(share);
-      csv.number(share * area * bar.weight * (data.unit.empty() ? 1 : data.full)).number(bar.known);
+      csv.number(total_of(data, share * bar.weight, area)).number(bar.known);
       end_line();
     }
     if (!bar.segments.empty()) continue;

@@ -1,6 +1,7 @@
 #include "margay/scene/statistics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <sstream>
 
@@ -103,6 +104,15 @@ void spread_over(const ViewData& data, const Selection& s, std::span<const Part>
   }
 }
 
+// Of what is measured, without its unit; of bytes with one that fits.
+std::string number_text(std::string_view unit, double amount) {
+  if (unit == "bytes" && amount >= 0 && amount < 0x1p63)
+    return size_text(static_cast<std::uint64_t>(std::llround(amount)));
+  std::ostringstream out;
+  out << std::setprecision(4) << amount;
+  return out.str();
+}
+
 }  // namespace
 
 Statistics statistics(const ViewData& data, const Selection& selection) {
@@ -125,14 +135,13 @@ Statistics statistics(const ViewData& data, const Selection& selection) {
   for (std::uint32_t n = s.node; n != 0; n = data.nodes[n].parent)
     spread_over(data, s, data.parts_of(data.nodes[n].parent), spread);
   const std::vector<std::uint64_t> mode_leaves = ModeLeaves(data, s).count();
-  const double unit = data.unit.empty() ? 1 : data.full;
   for (std::uint32_t state = 0; state < data.states.size(); ++state) {
     if (!(all.shares[state] > 0)) continue;
     const Spread& of = spread[state];
     StateRow row;
     row.state = state;
     row.share = all.shares[state];
-    row.total = row.share * all.leaf_seconds * unit;
+    row.total = total_of(data, row.share, all.leaf_seconds);
     row.mode_parts = of.mode_parts;
     row.mode_leaves = mode_leaves[state];
     row.least = of.parts < out.parts ? 0 : of.least;
@@ -183,21 +192,31 @@ std::string measure_text(const ViewData& data) {
   if (data.unit.empty())
     return "operator " + op +
            (data.question.filter().of_the_rest() ? " (share of the rest)" : " (share of the time)");
-  std::ostringstream full;
-  if (op == "bytes" && data.full < 0x1p63)
-    full << size_text(static_cast<std::uint64_t>(data.full));
-  else
-    full << std::setprecision(4) << data.full;
-  return "operator " + op + " (" + data.unit + "; full: " + full.str() +
-         (op.starts_with(kMeanOf) ? ")" : " a second of a resource)");
+  return "operator " + op + " (" + data.unit + "; full: " + number_text(data.unit, data.full) +
+         (measure_kind(op).adds_up ? " a second of a resource)" : ")");
+}
+
+MeasureKind measure_kind(std::string_view measure) {
+  if (measure == "duration") measure = "";
+  for (const MeasureKind& m : kMeasures)
+    if (m.of_variable ? measure.starts_with(m.word) : measure == m.word) return m;
+  return {measure, measure};
 }
 
 std::string measure_name(std::string_view measure) {
-  if (measure.empty() || measure == "duration") return "time in states";
-  if (measure == "occurrences") return "visits and events";
-  if (measure.starts_with(kMeanOf))
-    return "mean of " + clean_utf8(measure.substr(kMeanOf.size()), kLongestName);
-  return clean_utf8(measure, kLongestName);
+  const MeasureKind kind = measure_kind(measure);
+  if (!kind.of_variable) return clean_utf8(kind.name, kLongestName);
+  return std::string(kind.name) + " " + clean_utf8(measure.substr(kind.word.size()), kLongestName);
+}
+
+double total_of(const ViewData& data, double share, double leaf_seconds) {
+  if (data.unit.empty()) return share * leaf_seconds;
+  return share * data.full * (measure_kind(data.question.measure()).adds_up ? leaf_seconds : 1);
+}
+
+std::string amount_text(const std::string& unit, double amount) {
+  const std::string number = number_text(unit, amount);
+  return unit == "bytes" ? number : number + " " + unit;
 }
 
 }  // namespace margay::scene

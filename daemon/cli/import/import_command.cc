@@ -161,7 +161,7 @@ Result<ImportDone> import(const ImportRequest& r, const Job& job, DurationNs sli
   options.run = run_of(r, job.name, job.format, slice, lateness);
   options.raw = !r.no_raw;
   if (!r.op.empty()) {
-    const auto op = slicer::Operator::parse(r.op);
+    const auto op = slicer::Operator::parse_kept(r.op);
     if (!op) return fail(op.error(), "--operator " + r.op);
     options.op = *op;
   }

@@ -114,7 +114,7 @@ Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
   if (!r.idle_states.empty()) w.what_if.idle_states = r.idle_states;
   for (const std::string& state : r.idle_states) w.otherwise.push_back("idle state " + state);
   if (!r.op.empty()) {
-    const auto op = slicer::Operator::parse(r.op);
+    const auto op = slicer::Operator::parse_kept(r.op);
     if (!op) return fail(op.error(), "--operator " + r.op);
     const auto kept = run_operator(run);
     if (!kept) return tl::unexpected(kept.error());

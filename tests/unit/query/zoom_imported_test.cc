@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "../../support/temporary_folder.h"
 #include "margay/import/archive_writer.h"
 #include "margay/import/format.h"
@@ -72,6 +74,24 @@ TEST_F(ZoomPaje, VariablesHaveTheirNames) {
   EXPECT_DOUBLE_EQ(value(z, 0, 1, "Heat"), 5);
 }
 
+TEST_F(ZoomPaje, TheGreatestValueOfASliceIsAlsoOneFromBefore) {
+  const Zoomed z = zoomed("max:Heat", "0", "2", 4);
+  const double m[] = {2, 6, 6, 6};
+  for (std::size_t k = 0; k < 4; ++k) {
+    EXPECT_DOUBLE_EQ(value(z, k, 0, "Heat"), m[k]) << k;
+    EXPECT_DOUBLE_EQ(value(z, k, 1, "Heat"), 5) << k;
+  }
+  EXPECT_DOUBLE_EQ(value(zoomed("max:Heat", "1.6", "1.8", 1), 0, 0, "Heat"), 6);
+  ZoomRequest r;
+  r.input = path();
+  r.op = *slicer::Operator::parse("max:heet");
+  const auto wrong = zoom(r);
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message,
+              testing::AllOf(testing::StartsWith("partition: --operator max:heet: "),
+                             testing::HasSubstr("no such variable"), testing::HasSubstr("'Heat'")));
+}
+
 TEST_F(ZoomPaje, AVariableKeepsItsValueFromBeforeTheRange) {
   // m is in no state since 1.5, n has had its value since 0.
   const Zoomed z = zoomed("mean:Heat", "1.6", "1.8", 1);
@@ -97,6 +117,34 @@ TEST_F(ZoomPaje, TheBaseIsThatOfTheTrace) {
   EXPECT_NEAR(value(z, 0, 0, "None"), 0.45 / 0.5, 1e-12);
   // Beginning where nothing is open.
   EXPECT_NEAR(value(zoomed("duration", "1.71", "1.95", 1), 0, 0, "None"), 1, 1e-12);
+}
+
+// What a question over the socket gets.
+TEST_F(ZoomPaje, AViewOfAVariableIsFullWhereItsValueIsGreatest) {
+  const auto archive = store::Archive::open(path(), store::Mode::kBeside);
+  ASSERT_TRUE(archive) << archive.error().message;
+  const auto resume = (*archive)->load();
+  ASSERT_TRUE(resume);
+  ManualClock clock;
+  ViewMaker maker(**archive, clock, {});
+  const auto answered = [&](const std::string& measure) {
+    wire::ViewQuestion q;
+    q.set_from_ns(resume->run.begin.value), q.set_to_ns((resume->run.begin + seconds(2)).value);
+    q.set_slices(4), q.set_p(0);
+    q.set_measure(measure);
+    const auto request = decode_view_untrusted(q);
+    EXPECT_TRUE(request) << request.error().message;
+    return maker.answer(*request, [] { return true; });
+  };
+  const auto answer = answered("max:Heat");
+  ASSERT_EQ(answer->error(), "");
+  EXPECT_EQ(answer->question().measure(), "max:Heat");
+  EXPECT_EQ(answer->unit(), "of the variable");
+  EXPECT_DOUBLE_EQ(answer->full(), 6);
+  ASSERT_EQ(answer->states_size(), 1);
+  EXPECT_EQ(answer->states(0).family(), static_cast<std::uint32_t>(wire::FAMILY_VARIABLE));
+  EXPECT_FLOAT_EQ(*std::max_element(answer->share().begin(), answer->share().end()), 1);
+  EXPECT_THAT(answered("max:Cold")->error(), testing::StartsWith("measure max:Cold: this run has no such"));
 }
 
 TEST_F(ZoomPaje, AViewHasVariablesAndMarksBesideTheVisits) {

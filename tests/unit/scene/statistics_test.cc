@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "margay/scene/temporal_bars.h"
 #include "small_view.h"
 
 namespace margay::scene {
@@ -173,6 +174,8 @@ TEST(Measure, IsNamedWithItsUnit) {
   build.raw().set_unit("jobs");
   build.raw().set_full(4);
   EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())), "operator mean:load (jobs; full: 4)");
+  build.raw().mutable_question()->set_measure("max:load");
+  EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())), "operator max:load (jobs; full: 4)");
   build.raw().mutable_question()->set_measure("bytes");
   build.raw().set_unit("bytes");
   build.raw().set_full(3 << 20);
@@ -188,6 +191,31 @@ TEST(Measure, HasANameForPeople) {
   EXPECT_EQ(measure_name("occurrences"), "visits and events");
   EXPECT_EQ(measure_name("messages"), "messages");
   EXPECT_EQ(measure_name("mean:load"), "mean of load");
+  EXPECT_EQ(measure_name("max:load"), "greatest value of load");
+  EXPECT_EQ(measure_name("of a later daemon"), "of a later daemon");
+}
+
+// Bytes of several add up; of means and maxima, which do not, it is the mean.
+TEST(Measure, AddsUpOrHasAMean) {
+  support::ViewBuilder build(2);
+  build.part(0, 0, 2, {{build.state("load"), 0.5}});
+  build.raw().set_full(6);
+  for (const char* measure : {"bytes", "mean:load", "max:load"}) {
+    SCOPED_TRACE(measure);
+    const bool adds_up = measure == std::string_view("bytes");
+    build.raw().mutable_question()->set_measure(measure);
+    build.raw().set_unit(adds_up ? "bytes" : "of the variable");
+    const auto data = view_data_untrusted(build.answer());
+    ASSERT_TRUE(data);
+    EXPECT_EQ(measure_kind(measure).adds_up, adds_up);
+    const Statistics s = statistics(*data, {0, 0, 2});
+    ASSERT_EQ(s.rows.size(), 1u);
+    EXPECT_DOUBLE_EQ(s.rows[0].total, adds_up ? 3 * s.leaf_seconds : 3);
+    EXPECT_THAT(csv_of(s, *data), HasSubstr(adds_up ? "total (bytes)" : "mean (of the variable)"));
+    EXPECT_THAT(bars_csv(*data), HasSubstr(adds_up ? "total (bytes)" : "mean (of the variable)"));
+  }
+  EXPECT_EQ(amount_text("bytes", 3 << 20), "3.0 MiB");
+  EXPECT_EQ(amount_text("of the variable", 4.5), "4.5 of the variable");
 }
 
 }  // namespace statistics_test

@@ -75,6 +75,9 @@ void apply(Slicer& s, LeafIndex leaf, const ReferenceEvent& e) {
     case ReferenceEvent::kStack:
       static_cast<void>(s.stack(leaf, e.state, e.time));
       break;
+    case ReferenceEvent::kVariable:
+      static_cast<void>(s.note(leaf, {Note::Kind::kVariable, kUnknown, 0, e.value}, e.time));
+      break;
   }
 }
 

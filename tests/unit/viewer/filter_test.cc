@@ -7,6 +7,7 @@
 #include <QSignalSpy>
 #include <QStatusBar>
 
+#include "margay/scene/statistics.h"
 #include "measure_menu.h"
 #include "shown.h"
 
@@ -114,6 +115,49 @@ TEST(Measure, OfAVariableIsAskedForByName) {
   dialog->setTextValue("load");
   dialog->accept();
   EXPECT_EQ(s.session.subject().measure, "mean:load");
+}
+
+// Each that the scene knows has its line, and leads to its word.
+TEST(Measure, OfAVariableIsAnyThatThereIs) {
+  Shown s;
+  const auto* menu = s.window.findChild<MeasureMenu*>();
+  ASSERT_EQ(menu->actions().size(), static_cast<qsizetype>(std::size(scene::kMeasures)));
+  for (std::size_t i = 0; i < std::size(scene::kMeasures); ++i) {
+    const scene::MeasureKind& kind = scene::kMeasures[i];
+    if (!kind.of_variable) continue;
+    QAction& action = *menu->actions()[static_cast<qsizetype>(i)];
+    SCOPED_TRACE(action.text().toStdString());
+    action.trigger();
+    QInputDialog* dialog = nullptr;
+    for (auto* d : s.window.findChildren<QInputDialog*>("variable"))
+      if (d->isVisible()) dialog = d;
+    ASSERT_NE(dialog, nullptr);
+    EXPECT_EQ(dialog->windowTitle() + "...", action.text());
+    dialog->setTextValue("load");
+    dialog->accept();
+    const std::string measure = std::string(kind.word) + "load";
+    EXPECT_EQ(s.session.subject().measure, measure);
+    EXPECT_TRUE(action.isChecked());
+    EXPECT_EQ(s.window.filters().text().toStdString(), "measured: " + scene::measure_name(measure));
+  }
+}
+
+// What does not add up is listed by its mean, under a head that says so.
+TEST(Measure, OfAVariableIsListedByItsMean) {
+  Shown s;
+  scene::ViewData data = scene::SmallView().data();
+  data.question.set_measure("max:load");
+  data.unit = "of the variable";
+  data.full = 4;
+  s.session.show(std::make_shared<const scene::ViewData>(std::move(data)));
+  const StatisticsModel& list = s.window.statistics();
+  const int row = s.row("MPI_Wait");
+  const double share = list.data(list.index(row, StatisticsModel::kShare), Qt::EditRole).toDouble();
+  EXPECT_EQ(list.headerData(StatisticsModel::kTotal, Qt::Horizontal, Qt::DisplayRole).toString(), "mean");
+  EXPECT_EQ(list.data(list.index(row, StatisticsModel::kTotal)).toString().toStdString(),
+            scene::amount_text("of the variable", 4 * share));
+  s.session.show(small());
+  EXPECT_EQ(list.headerData(StatisticsModel::kTotal, Qt::Horizontal, Qt::DisplayRole).toString(), "total");
 }
 
 // Else each step from there on would be refused as well.

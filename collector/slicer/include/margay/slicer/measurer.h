@@ -53,6 +53,7 @@ struct CurrentValue {
 
 class Measurer {
  public:
+  // Of an operator that slices cannot hold (Operator::parse_kept) it measures nothing.
   explicit Measurer(const Operator& op);
 
   model::Plane plane() const { return plane_; }

@@ -71,9 +71,10 @@ class Reslicer {
   const std::string& column_name(std::size_t column) const { return columns_[column + kFirst]; }
   // All states that were named, whether they have a column or not, for hints.
   const model::StateTable& states() const { return states_; }
-  // Column `column` of the leaf in slice `slice`: nanoseconds, counts, bytes, or the mean.
+  // Column `column` of the leaf in slice `slice`: nanoseconds, counts, bytes, or what the operator makes of
+  // its variable.
   double value(LeafIndex leaf, std::uint32_t slice, std::size_t column) const;
-  // The same in whole numbers; not for the mean.
+  // The same in whole numbers; of a variable the nanoseconds in which it had a value.
   std::uint64_t count(LeafIndex leaf, std::uint32_t slice, std::size_t column) const;
   // Nanoseconds of the slice in which the leaf was Absent or Unknown.
   std::uint64_t not_there(LeafIndex leaf, std::uint32_t slice) const;
@@ -110,7 +111,7 @@ class Reslicer {
     std::size_t stride = 0;
     std::vector<Open> stack;
     std::vector<std::uint64_t> cells;  // [row][stride]
-    std::vector<double> integral;      // [row]; of kMean
+    std::vector<double> reals;         // [row]; of a variable: of kMean its integral, of kMax the greatest
   };
   struct NameInfo {
     NameKind kind = NameKind::kRegion;
@@ -130,7 +131,7 @@ class Reslicer {
   Cursor summed(Leaf& leaf, Cursor at, const EventRecord& r, std::int64_t t);
   template <Operator::Measure M>
   Cursor noted(Leaf& leaf, Cursor at, const EventRecord& r, std::int64_t t);
-  // Of a record of the operator's variable: can a mean be made of it?
+  // Of a record of the operator's variable: can it be measured?
   Status check_value(const EventRecord& r) const;
   template <Operator::Measure M>
   void leave(Leaf& leaf, Cursor& at, const EventRecord& r, std::uint16_t state);

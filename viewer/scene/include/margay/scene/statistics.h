@@ -21,10 +21,8 @@ struct Selection {
 
 struct StateRow {
   std::uint32_t state = 0;
-  double share = 0;  // of the selection's leaves x time, or of the rest (view_data.h)
-  // Leaf-seconds; where something is measured times ViewData::full, that is in its unit, taken that full is
-  // what one leaf can have in a second.
-  double total = 0;
+  double share = 0;               // of the selection's leaves x time, or of the rest (view_data.h)
+  double total = 0;               // total_of() the share
   std::uint64_t mode_parts = 0;   // of the parts that overlap the selection, those whose mode it is
   std::uint64_t mode_leaves = 0;  // leaves that have most of it in the selection
   double least = 0;               // share over the parts that overlap the selection; 0 of those without it
@@ -53,8 +51,29 @@ void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, boo
 // What the shares are of, for a picture's head: "operator duration (share of the time)", "operator mean:load
 // (of the variable; full: 3.5)", "operator bytes (bytes; full: 4.5 MiB a second of a resource)".
 std::string measure_text(const ViewData& data);
-// How a question's `measure` of a variable begins.
-inline constexpr std::string_view kMeanOf = "mean:";
+// What a question's `measure` may be, in the order of the menu. Of a variable the word is what it begins
+// with: the variable's name follows.
+struct MeasureKind {
+  std::string_view word;  // "": durations
+  std::string_view name;  // for people; of a variable up to its name
+  bool of_variable = false;
+  // ViewData::full is of a resource in a second, and what several have adds up. Else it is a value that each
+  // has at any time, and several have their mean.
+  bool adds_up = true;
+};
+inline constexpr MeasureKind kMeasures[] = {{"", "time in states"},
+                                            {"occurrences", "visits and events"},
+                                            {"bytes", "bytes"},
+                                            {"messages", "messages"},
+                                            {"mean:", "mean of", true, false},
+                                            {"max:", "greatest value of", true, false}};
+// Of a daemon's own, which is not in the table: as of one that adds up, by its word.
+MeasureKind measure_kind(std::string_view measure);
+// What a share of so many leaf-seconds comes to: leaf-seconds; where something is measured, in its unit: all
+// of it, or, where that does not add up, their mean.
+double total_of(const ViewData& data, double share, double leaf_seconds);
+// So much of a unit (ViewData::unit; not ""), for people: "3.0 MiB", "4.5 of the variable".
+std::string amount_text(const std::string& unit, double amount);
 // What a question's `measure` is, for people: "" is "time in states", "mean:load" is "mean of load".
 std::string measure_name(std::string_view measure);
 
