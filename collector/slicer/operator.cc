@@ -26,6 +26,7 @@ constexpr Word kWords[] = {
     {Measure::kBytes, "bytes", "bytes"},
     {Measure::kMessages, "messages", "messages"},
     {Measure::kMax, "max:", "of the variable", kOfVariable | kNoSum | kEventsOnly},
+    {Measure::kRate, "rate:", "of the variable", kOfVariable | kNoSum | kEventsOnly},
 };
 
 const Word& word_of(Measure measure) {

@@ -14,7 +14,7 @@ constexpr std::size_t kMostNames = 65536;
 constexpr std::size_t kSpare = 8;
 
 constexpr bool of_variable(Measure m) {
-  return m == Measure::kMean || m == Measure::kMax;
+  return m == Measure::kMean || m == Measure::kMax || m == Measure::kRate;
 }
 std::size_t stride_for(std::size_t columns) {
   return (columns / kSpare + 1) * kSpare;
@@ -193,9 +193,13 @@ Reslicer::Cursor Reslicer::noted(Leaf& leaf, Cursor at, const EventRecord& r, st
     at.top = state_column_[leaf.base];
   }
   if (of_variable(M) && r.kind == MARGAY_VARIABLE && name.column == kFirst) {
-    at.value = std::bit_cast<double>(r.bytes);
+    const auto value = std::bit_cast<double>(r.bytes);
+    double& real = leaf.reals[at.row_index];
+    if (M == Measure::kMax) real = std::max(real, value);
+    // What has less than before began anew.
+    if (M == Measure::kRate && at.has_value) real += value - (value >= at.value ? at.value : 0);
+    at.value = value;
     at.has_value = true;
-    if (M == Measure::kMax) leaf.reals[at.row_index] = std::max(leaf.reals[at.row_index], at.value);
   }
   if (M == Measure::kOccurrences && r.kind == MARGAY_MARK) ++at.row[name.column];
   if (r.kind == MARGAY_LINK_BEGIN) {
@@ -317,6 +321,8 @@ Status Reslicer::take(LeafIndex index, std::span<const EventRecord> records) {
       return walk<Measure::kMessages>(leaf, records);
     case Measure::kMax:
       return walk<Measure::kMax>(leaf, records);
+    case Measure::kRate:
+      return walk<Measure::kRate>(leaf, records);
   }
   return fail(ErrorCode::kInternal, "an operator without a name");
 }
@@ -334,6 +340,8 @@ Status Reslicer::finish(TimeNs until) {
         pass<Measure::kMean>(leaf, leaf.cursor, t);
       else if (options_.op.measure == Measure::kMax)
         pass<Measure::kMax>(leaf, leaf.cursor, t);
+      else if (options_.op.measure == Measure::kRate)
+        pass<Measure::kRate>(leaf, leaf.cursor, t);
       else  // the others count time where nobody is there, and nothing else
         pass<Measure::kOccurrences>(leaf, leaf.cursor, t);
       leaf.cursor.top = kNotThere;
@@ -365,6 +373,8 @@ double Reslicer::value(LeafIndex leaf, std::uint32_t slice, std::size_t column) 
   const Leaf& l = leaves_[leaf.value];
   const double real = l.stride > 0 ? l.reals[slice + 1] : 0;
   if (options_.op.measure == Measure::kMax) return real;
+  if (options_.op.measure == Measure::kRate)
+    return real * 1e9 / static_cast<double>(difference(ends_[slice + 1], ends_[slice]));
   return whole > 0 ? real / whole : 0;
 }
 

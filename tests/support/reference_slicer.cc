@@ -132,4 +132,24 @@ std::map<std::int64_t, std::vector<ReferenceValue>> reference_values(
   return out;
 }
 
+std::map<std::int64_t, double> reference_growth(const std::vector<ReferenceEvent>& events, TimeNs end,
+                                                DurationNs slice) {
+  std::map<std::int64_t, double> out;
+  TimeNs last = events.empty() ? end : events.front().time;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    last = std::max(last, events[i].time);
+    if (events[i].kind != ReferenceEvent::kVariable || last >= end) continue;
+    // The sample before it, unless something lies between that ends all knowledge.
+    for (std::size_t j = i; j-- > 0;) {
+      if (events[j].kind == ReferenceEvent::kGap || events[j].kind == ReferenceEvent::kEnd) break;
+      if (events[j].kind != ReferenceEvent::kVariable) continue;
+      const double more = events[i].value - events[j].value;
+      if (const double grown = more < 0 ? events[i].value : more; grown > 0)
+        out[slice_of(last, slice).value] += grown;
+      break;
+    }
+  }
+  return out;
+}
+
 }  // namespace margay::test

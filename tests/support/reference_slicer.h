@@ -42,4 +42,8 @@ struct ReferenceValue {
 std::map<std::int64_t, std::vector<ReferenceValue>> reference_values(
     const std::vector<ReferenceEvent>& events, TimeNs end, DurationNs slice);
 
+// By how much the variable grew in each slice (none where it did not), by the same definition.
+std::map<std::int64_t, double> reference_growth(const std::vector<ReferenceEvent>& events, TimeNs end,
+                                                DurationNs slice);
+
 }  // namespace margay::test

@@ -92,6 +92,29 @@ TEST_F(ZoomPaje, TheGreatestValueOfASliceIsAlsoOneFromBefore) {
                              testing::HasSubstr("no such variable"), testing::HasSubstr("'Heat'")));
 }
 
+// In whatever slices: what it has grown in them is what it has grown in all.
+TEST_F(ZoomPaje, TheRateOfSlicesAddsUpToTheGrowth) {
+  const Zoomed z = zoomed("rate:Heat", "0", "2", 4);
+  const double m[] = {0, 4 / 0.5, 0, 0};
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_DOUBLE_EQ(value(z, k, 0, "Heat"), m[k]) << k;
+  for (const std::uint64_t slices : {1u, 3u, 7u, 20u}) {
+    const Zoomed of = zoomed("rate:Heat", "0.5", "1.5", slices);
+    double sum = 0;
+    for (std::size_t k = 0; k < slices; ++k) sum += value(of, k, 0, "Heat") / static_cast<double>(slices);
+    EXPECT_NEAR(sum, 4, 1e-6) << slices;
+  }
+  const auto error_from = [&](const std::string& from) {
+    ZoomRequest r;
+    r.input = path();
+    r.from = from, r.to = "2";
+    r.op = *slicer::Operator::parse("rate:Heat");
+    const auto from_there = zoom(r);
+    return from_there ? std::string() : from_there.error().message;
+  };
+  EXPECT_EQ(error_from("0.7"), "");
+  EXPECT_THAT(error_from("0.8"), testing::HasSubstr("nothing is in this range"));
+}
+
 TEST_F(ZoomPaje, AVariableKeepsItsValueFromBeforeTheRange) {
   // m is in no state since 1.5, n has had its value since 0.
   const Zoomed z = zoomed("mean:Heat", "1.6", "1.8", 1);
@@ -144,6 +167,7 @@ TEST_F(ZoomPaje, AViewOfAVariableIsFullWhereItsValueIsGreatest) {
   ASSERT_EQ(answer->states_size(), 1);
   EXPECT_EQ(answer->states(0).family(), static_cast<std::uint32_t>(wire::FAMILY_VARIABLE));
   EXPECT_FLOAT_EQ(*std::max_element(answer->share().begin(), answer->share().end()), 1);
+  EXPECT_DOUBLE_EQ(answered("rate:Heat")->full(), 4 / 0.5);
   EXPECT_THAT(answered("max:Cold")->error(), testing::StartsWith("measure max:Cold: this run has no such"));
 }
 

@@ -192,27 +192,31 @@ TEST(Measure, HasANameForPeople) {
   EXPECT_EQ(measure_name("messages"), "messages");
   EXPECT_EQ(measure_name("mean:load"), "mean of load");
   EXPECT_EQ(measure_name("max:load"), "greatest value of load");
+  EXPECT_EQ(measure_name("rate:sent"), "growth of sent");
   EXPECT_EQ(measure_name("of a later daemon"), "of a later daemon");
 }
 
-// Bytes of several add up; of means and maxima, which do not, it is the mean.
+// Bytes of several add up, and what counters have grown by; of means and maxima, which do not, it is the
+// mean.
 TEST(Measure, AddsUpOrHasAMean) {
   support::ViewBuilder build(2);
   build.part(0, 0, 2, {{build.state("load"), 0.5}});
   build.raw().set_full(6);
-  for (const char* measure : {"bytes", "mean:load", "max:load"}) {
+  for (const std::string measure : {"bytes", "rate:sent", "mean:load", "max:load"}) {
     SCOPED_TRACE(measure);
-    const bool adds_up = measure == std::string_view("bytes");
+    const bool adds_up = measure == "bytes" || measure == "rate:sent";
+    const std::string unit = measure == "bytes" ? "bytes" : "of the variable";
     build.raw().mutable_question()->set_measure(measure);
-    build.raw().set_unit(adds_up ? "bytes" : "of the variable");
+    build.raw().set_unit(unit);
     const auto data = view_data_untrusted(build.answer());
     ASSERT_TRUE(data);
     EXPECT_EQ(measure_kind(measure).adds_up, adds_up);
     const Statistics s = statistics(*data, {0, 0, 2});
     ASSERT_EQ(s.rows.size(), 1u);
     EXPECT_DOUBLE_EQ(s.rows[0].total, adds_up ? 3 * s.leaf_seconds : 3);
-    EXPECT_THAT(csv_of(s, *data), HasSubstr(adds_up ? "total (bytes)" : "mean (of the variable)"));
-    EXPECT_THAT(bars_csv(*data), HasSubstr(adds_up ? "total (bytes)" : "mean (of the variable)"));
+    const std::string head = (adds_up ? "total (" : "mean (") + unit + ")";
+    EXPECT_THAT(csv_of(s, *data), HasSubstr(head));
+    EXPECT_THAT(bars_csv(*data), HasSubstr(head));
   }
   EXPECT_EQ(amount_text("bytes", 3 << 20), "3.0 MiB");
   EXPECT_EQ(amount_text("of the variable", 4.5), "4.5 of the variable");

@@ -119,6 +119,44 @@ TEST(Variable, CellsAreThoseOfTheDefinitionInAnyBatches) {
     }
 }
 
+TEST(Variable, TheRateIsTheGrowthOfTheSlicesSamplesInAnyBatches) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto records = life(random);
+    const std::int64_t slices = records.back().time_ns / kSlice.value + 2;
+    const Reslicer r = resliced(records, Measure::kRate, slices, random);
+    auto grown = test::reference_growth(reference_events(records), TimeNs(slices * kSlice.value), kSlice);
+    EXPECT_FALSE(grown.empty());
+    for (std::uint32_t k = 0; k < slices; ++k) {
+      const double a_second = grown[k] * 1e9 / static_cast<double>(kSlice.value);
+      ASSERT_NEAR(r.value(LeafIndex(0), k, 0), a_second, 1e-9 * a_second) << "slice " << k;
+    }
+  }
+}
+
+TEST(Variable, ACounterThatFallsBeganAnew) {
+  std::mt19937_64 random(1);
+  // Of each slice of 100 ns: 5 that nobody knows the begin of, then 2 more; 0 more; 3 of a new one, and 1
+  // more; behind a loss, and behind an end, nobody knows.
+  const std::vector<EventRecord> records = {sample(10, 5),
+                                            sample(90, 7),
+                                            sample(150, 7),
+                                            sample(200, 3),
+                                            sample(299, 4),
+                                            record(MARGAY_GAP, 0, 350),
+                                            sample(360, 9),
+                                            sample(370, 9),
+                                            sample(420, 1),
+                                            sample(499, 2.5),
+                                            record(MARGAY_END, 0, 500),
+                                            sample(510, 8)};
+  const Reslicer r = resliced(records, Measure::kRate, 7, random);
+  const double grown[] = {2, 0, 4, 0, 2.5, 0, 0};
+  for (std::uint32_t k = 0; k < 7; ++k)
+    EXPECT_DOUBLE_EQ(r.value(LeafIndex(0), k, 0), grown[k] * 1e7) << "slice " << k;
+}
+
 TEST(Variable, TheGreatestIsAlsoOneFromBeforeAndOneThatWasThereForAMoment) {
   std::mt19937_64 random(1);
   // 3 from 50 on, 8 for a moment at 120, then 1; where the fifth slice begins 7, until it is lost.
@@ -133,7 +171,7 @@ TEST(Variable, TheGreatestIsAlsoOneFromBeforeAndOneThatWasThereForAMoment) {
 }
 
 TEST(Variable, ANegativeValueIsRefused) {
-  for (const Measure measure : {Measure::kMean, Measure::kMax}) {
+  for (const Measure measure : {Measure::kMean, Measure::kMax, Measure::kRate}) {
     Reslicer r({*Grid::make(TimeNs(0), TimeNs(10), 1), {measure, "load"}, {}});
     ASSERT_TRUE(r.add_name(Kind::kState, "S", model::StateFamily::kOther));
     ASSERT_TRUE(r.add_name(Kind::kVariable, "load", model::StateFamily::kOther));
@@ -145,7 +183,7 @@ TEST(Variable, ANegativeValueIsRefused) {
 }
 
 TEST(Operator, ThoseThatSlicesCannotHoldAreForEventsAlone) {
-  for (const char* word : {"max:cpu load"}) {
+  for (const char* word : {"max:cpu load", "rate:sent"}) {
     const auto op = Operator::parse(word);
     ASSERT_TRUE(op) << word;
     EXPECT_EQ(op->text(), word);
@@ -159,7 +197,7 @@ TEST(Operator, ThoseThatSlicesCannotHoldAreForEventsAlone) {
   }
   for (const char* word : {"duration", "occurrences", "mean:load", "bytes", "messages"})
     EXPECT_TRUE(Operator::parse_kept(word)) << word;
-  for (const char* word : {"max", "max:", "MAX:load"})
+  for (const char* word : {"max", "max:", "MAX:load", "rate", "rate:"})
     EXPECT_NE(Operator::parse(word).error().message.find("bytes, messages"), std::string::npos) << word;
 }
 

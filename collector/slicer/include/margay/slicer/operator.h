@@ -6,6 +6,9 @@
 //   mean           x: one variable. Its mean over that part of the slice in which it has a value.
 //   max            x: one variable. The greatest value that it had in the slice: one that it had from before
 //                  counts, and one that another followed at once; 0 where it had none.
+//   rate           x: one variable, a counter. By how much it grew in the slice, a second. It grows where a
+//                  sample is that has more than the one before it; one that has less is of a counter that
+//                  began anew at 0. The first sample, and the first after a loss, is no growth.
 //   bytes          x: a state, or a kind of link. Bytes of calls that end in the slice: as completed, or as
 //                  posted where nothing was told at the end; bytes of links that begin in it.
 //   messages       x: as for bytes. Calls that end in the slice and moved bytes or had a peer; links.
@@ -30,14 +33,14 @@
 namespace margay::slicer {
 
 struct Operator {
-  enum class Measure : std::uint8_t { kDuration, kOccurrences, kMean, kBytes, kMessages, kMax };
+  enum class Measure : std::uint8_t { kDuration, kOccurrences, kMean, kBytes, kMessages, kMax, kRate };
   Measure measure = Measure::kDuration;
   std::string variable;  // where it is of one
 
-  // "duration", "occurrences", "mean:VARIABLE", "bytes", "messages", "max:VARIABLE". Errors:
-  // kInvalidArgument, with the words that there are.
+  // "duration", "occurrences", "mean:VARIABLE", "bytes", "messages", "max:VARIABLE",
+  // "rate:VARIABLE". Errors: kInvalidArgument, with the words that there are.
   static Result<Operator> parse(std::string_view word);
-  // Of those that slices can hold, and so a run, a replay and an import; which are all but the last. Errors:
+  // Of those that slices can hold, and so a run, a replay and an import; which are the first five. Errors:
   // as of parse(); of one that they cannot the sentence says what can.
   static Result<Operator> parse_kept(std::string_view word);
   // The word again.
@@ -46,7 +49,7 @@ struct Operator {
   const char* unit() const;
   // It makes one column, of `variable`; a trace without it has nothing to measure.
   bool of_variable() const;
-  // A longer slice has more of it, as of time and bytes; a mean is one whatever the slice.
+  // A longer slice has more of it, as of time and bytes; a mean or a rate is one whatever the slice.
   bool adds_up() const;
   bool operator==(const Operator&) const = default;
 };

@@ -111,7 +111,8 @@ class Reslicer {
     std::size_t stride = 0;
     std::vector<Open> stack;
     std::vector<std::uint64_t> cells;  // [row][stride]
-    std::vector<double> reals;         // [row]; of a variable: of kMean its integral, of kMax the greatest
+    std::vector<double> reals;  // [row]; of a variable: of kMean its integral, of kMax the greatest, of
+                                // kRate the growth
   };
   struct NameInfo {
     NameKind kind = NameKind::kRegion;

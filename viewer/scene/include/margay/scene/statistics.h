@@ -66,7 +66,8 @@ inline constexpr MeasureKind kMeasures[] = {{"", "time in states"},
                                             {"bytes", "bytes"},
                                             {"messages", "messages"},
                                             {"mean:", "mean of", true, false},
-                                            {"max:", "greatest value of", true, false}};
+                                            {"max:", "greatest value of", true, false},
+                                            {"rate:", "growth of", true}};
 // Of a daemon's own, which is not in the table: as of one that adds up, by its word.
 MeasureKind measure_kind(std::string_view measure);
 // What a share of so many leaf-seconds comes to: leaf-seconds; where something is measured, in its unit: all
