@@ -27,6 +27,7 @@ constexpr Word kWords[] = {
     {Measure::kMessages, "messages", "messages"},
     {Measure::kMax, "max:", "of the variable", kOfVariable | kNoSum | kEventsOnly},
     {Measure::kRate, "rate:", "of the variable", kOfVariable | kNoSum | kEventsOnly},
+    {Measure::kLength, "length", "ns a visit", kNoSum | kEventsOnly},
 };
 
 const Word& word_of(Measure measure) {

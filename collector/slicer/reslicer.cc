@@ -19,6 +19,13 @@ constexpr bool of_variable(Measure m) {
 std::size_t stride_for(std::size_t columns) {
   return (columns / kSpare + 1) * kSpare;
 }
+template <class T>
+std::vector<T> widened(const std::vector<T>& cells, std::size_t stride, std::size_t wider, std::size_t rows) {
+  std::vector<T> out(wider * rows);
+  for (std::size_t r = 0; r < rows && stride > 0; ++r)
+    std::copy_n(cells.data() + r * stride, stride, out.data() + r * wider);
+  return out;
+}
 std::uint64_t difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
 }
@@ -56,8 +63,8 @@ Status Reslicer::add_name(NameKind kind, const std::string& text, model::StateFa
   } else if (kind == NameKind::kVariable) {
     info.column = text == options_.op.variable ? kFirst : kUnwanted;
   } else if ((kind == NameKind::kMark && options_.op.measure == Measure::kOccurrences) ||
-             (kind == NameKind::kLink && options_.op.measure != Measure::kDuration &&
-              options_.op.measure != Measure::kOccurrences)) {
+             (kind == NameKind::kLink &&
+              (options_.op.measure == Measure::kBytes || options_.op.measure == Measure::kMessages))) {
     info.column = column_for(text);
   }
   names_.back() = info;
@@ -81,8 +88,9 @@ Status Reslicer::add_leaf(std::optional<std::uint16_t> base) {
 // Makes the leaf's rows as wide as there are columns.
 Status Reslicer::widen(Leaf& leaf) {
   const std::size_t stride = stride_for(columns_.size()), rows = ends_.size();
-  const bool reals = options_.op.of_variable();
-  const std::uint64_t more = (stride - leaf.stride + (reals && leaf.stride == 0 ? 1 : 0)) * rows * 8;
+  const bool variable = options_.op.of_variable(), lengths = options_.op.measure == Measure::kLength;
+  const std::uint64_t more =
+      ((stride - leaf.stride) * (lengths ? 2 : 1) + (variable && leaf.stride == 0 ? 1 : 0)) * rows * 8;
   if (more > options_.memory_bytes - std::min(bytes_, options_.memory_bytes))
     return fail(ErrorCode::kLimit, std::to_string(leaves_.size()) + " leaves x " +
                                        std::to_string(options_.grid.slices) + " slices x " +
@@ -90,12 +98,10 @@ Status Reslicer::widen(Leaf& leaf) {
                                        " states take more than the memory budget of " +
                                        std::to_string(options_.memory_bytes) + " bytes");
   bytes_ += more;
-  std::vector<std::uint64_t> cells(stride * rows);
-  for (std::size_t r = 0; r < rows && leaf.stride > 0; ++r)
-    std::copy_n(leaf.cells.data() + r * leaf.stride, leaf.stride, cells.data() + r * stride);
-  leaf.cells = std::move(cells);
+  leaf.cells = widened(leaf.cells, leaf.stride, stride, rows);
+  if (lengths) leaf.reals = widened(leaf.reals, leaf.stride, stride, rows);
+  if (variable) leaf.reals.resize(rows);
   leaf.stride = stride;
-  if (reals) leaf.reals.resize(rows);
   leaf.cursor.row = leaf.cells.data() + leaf.cursor.row_index * stride;
   return {};
 }
@@ -140,6 +146,46 @@ Reslicer::Cursor Reslicer::pass_far(Leaf& leaf, Cursor at, std::int64_t t) const
   return at;
 }
 
+void Reslicer::count_visits(Leaf& leaf, std::uint16_t state, std::int64_t begin, std::int64_t end,
+                            std::uint64_t visits) const {
+  const std::uint16_t column = state_column_[state];
+  // What two states that follow at once leave between them is no visit to the base.
+  if (column < kFirst || (begin == end && state == leaf.own_base)) return;
+  const auto first =
+      static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin());
+  const auto length = static_cast<double>(difference(end, begin));
+  for (std::size_t row = first; row < ends_.size() && (row == first || ends_[row - 1] < end); ++row) {
+    leaf.cells[row * leaf.stride + column] += visits;
+    leaf.reals[row * leaf.stride + column] += length;
+  }
+}
+
+void Reslicer::end_visits(Leaf& leaf, std::size_t depth, std::int64_t end) const {
+  for (std::size_t i = leaf.stack.size(); i-- > depth;)
+    count_visits(leaf, leaf.stack[i].state, leaf.stack[i].begin, std::max(end, leaf.stack[i].begin), 1);
+  if (depth > 0) return;
+  if (leaf.around != kNever && leaf.around <= end) count_visits(leaf, leaf.base, leaf.around, end, 1);
+  leaf.around = kNever;
+}
+
+// What is open is told anew.
+template <Measure M>
+inline void Reslicer::reopen(Leaf& leaf, Cursor& at, const EventRecord& r, std::int64_t t) {
+  // Behind sums: since they began nobody knows what else was open.
+  if constexpr (M == Measure::kLength)
+    end_visits(leaf, 0,
+               r.kind == MARGAY_SUM_OPEN && leaf.sums_since != kNever && t == at.at ? leaf.sums_since : t);
+  pass<M>(leaf, at, t);
+  const std::uint16_t state = names_[r.state].state;
+  leaf.stack.clear();
+  leaf.base = leaf.own_base;
+  if (r.kind != MARGAY_BEGIN && state != kCompute.value && state != leaf.own_base)
+    leaf.stack.push_back({r.bytes, state, r.peer != MARGAY_NO_PEER, t});
+  else
+    leaf.around = t;
+  at.top = top_of(leaf);
+}
+
 template <Measure M>
 inline void Reslicer::leave(Leaf& leaf, Cursor& at, const EventRecord& r, std::uint16_t state) {
   std::size_t depth = leaf.stack.size();
@@ -151,9 +197,14 @@ inline void Reslicer::leave(Leaf& leaf, Cursor& at, const EventRecord& r, std::u
       const bool moved = bytes != 0 || open.peer || r.peer != MARGAY_NO_PEER;
       at.row[state_column_[state]] += M == Measure::kBytes ? bytes : moved ? 1 : 0;
     }
+    if constexpr (M == Measure::kLength) {
+      end_visits(leaf, depth - 1, at.at);
+      if (depth == 1) leaf.around = at.at;
+    }
     leaf.stack.resize(depth - 1);  // and whatever was left open inside it
   } else if (leaf.base == kUnknown.value && leaf.stack.empty()) {
     leaf.base = leaf.own_base;  // entered in the gap
+    leaf.around = at.at;
   }
 }
 
@@ -162,9 +213,16 @@ template <Measure M>
 Reslicer::Cursor Reslicer::summed(Leaf& leaf, Cursor at, const EventRecord& r, std::int64_t t) {
   const NameInfo& name = names_[r.state];
   if (r.kind == MARGAY_SUM) {
+    const std::uint16_t state = name.state == kCompute.value ? leaf.own_base : name.state;
     // Of the first thing there is nobody knows since when.
-    if (leaf.base > kUnknown.value || !leaf.stack.empty())
-      at.top = state_column_[name.state == kCompute.value ? leaf.own_base : name.state];
+    const bool known = leaf.base > kUnknown.value || !leaf.stack.empty();
+    if constexpr (M == Measure::kLength) {
+      if (leaf.stack.empty()) end_visits(leaf, 0, at.at);
+      if (known) count_visits(leaf, state, at.at, t, r.comm);
+      if (known && leaf.sums_since == kNever) leaf.sums_since = at.at;
+      if (leaf.stack.empty()) leaf.around = t;
+    }
+    if (known) at.top = state_column_[state];
     pass<M>(leaf, at, t);
     if (leaf.base <= kUnknown.value) leaf.base = leaf.own_base;
     at.top = top_of(leaf);
@@ -178,7 +236,10 @@ Reslicer::Cursor Reslicer::summed(Leaf& leaf, Cursor at, const EventRecord& r, s
     if (M == Measure::kMessages) cell += static_cast<std::uint32_t>(r.tag);
     return at;
   }
-  if (leaf.stack.size() < kDeepest) leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER});
+  if (leaf.stack.size() < kDeepest) {
+    if (M == Measure::kLength && leaf.stack.empty()) end_visits(leaf, 0, t);
+    leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER, t});
+  }
   at.top = top_of(leaf);
   return at;
 }
@@ -190,6 +251,7 @@ Reslicer::Cursor Reslicer::noted(Leaf& leaf, Cursor at, const EventRecord& r, st
   pass<M>(leaf, at, t);
   if (!leaf.seen) {
     leaf.base = leaf.own_base;
+    leaf.around = t;
     at.top = state_column_[leaf.base];
   }
   if (of_variable(M) && r.kind == MARGAY_VARIABLE && name.column == kFirst) {
@@ -235,8 +297,9 @@ Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
       case MARGAY_ENTER:
         pass<M>(leaf, at, t);
         if (leaf.stack.size() >= kDeepest) break;
+        if (M == Measure::kLength && leaf.stack.empty()) end_visits(leaf, 0, t);
         if (leaf.base <= kUnknown.value) leaf.base = leaf.own_base;
-        leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER});
+        leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER, t});
         at.top = column_of[name.state];
         if constexpr (M == Measure::kOccurrences) ++at.row[at.top];
         break;
@@ -247,6 +310,7 @@ Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
         break;
       case MARGAY_GAP:
         // From the record before on nobody knows; of one that did not exist, from here on.
+        if (M == Measure::kLength) end_visits(leaf, 0, at.at);
         leaf.stack.clear();
         at.top = kNotThere;
         at.has_value = false;
@@ -256,15 +320,11 @@ Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
       case MARGAY_STACK:
       case MARGAY_SUM_OPEN:
       case MARGAY_BEGIN:
-        pass<M>(leaf, at, t);
-        leaf.stack.clear();
-        leaf.base = leaf.own_base;
-        if (r.kind != MARGAY_BEGIN && name.state != kCompute.value && name.state != leaf.own_base)
-          leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER});
-        at.top = top_of(leaf);
+        reopen<M>(leaf, at, r, t);
         break;
       case MARGAY_END:
         pass<M>(leaf, at, t);
+        if (M == Measure::kLength) end_visits(leaf, 0, t);
         leaf.stack.clear();
         leaf.base = kAbsent.value;
         at.top = kNotThere;
@@ -287,6 +347,7 @@ Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
         continue;
     }
     leaf.seen = true;
+    if (M == Measure::kLength && r.kind != MARGAY_SUM && r.kind != MARGAY_SUM_MOVED) leaf.sums_since = kNever;
   }
   leaf.cursor = at;
   backwards_ += backwards;
@@ -323,6 +384,8 @@ Status Reslicer::take(LeafIndex index, std::span<const EventRecord> records) {
       return walk<Measure::kMax>(leaf, records);
     case Measure::kRate:
       return walk<Measure::kRate>(leaf, records);
+    case Measure::kLength:
+      return walk<Measure::kLength>(leaf, records);
   }
   return fail(ErrorCode::kInternal, "an operator without a name");
 }
@@ -331,6 +394,7 @@ Status Reslicer::finish(TimeNs until) {
   for (Leaf& leaf : leaves_) {
     if (leaf.stride < columns_.size())
       if (Status ok = widen(leaf); !ok) return ok;
+    if (options_.op.measure == Measure::kLength) end_visits(leaf, 0, std::max(until.value, leaf.cursor.at));
     // Then, to the end of the range, nobody knows.
     for (const std::int64_t end : {until.value, options_.grid.to.value}) {
       const std::int64_t t = std::max(end, leaf.cursor.at);
@@ -369,8 +433,10 @@ std::uint64_t Reslicer::count(LeafIndex leaf, std::uint32_t slice, std::size_t c
 
 double Reslicer::value(LeafIndex leaf, std::uint32_t slice, std::size_t column) const {
   const auto whole = static_cast<double>(count(leaf, slice, column));
-  if (!options_.op.of_variable()) return whole;
   const Leaf& l = leaves_[leaf.value];
+  if (options_.op.measure == Measure::kLength)
+    return whole > 0 ? l.reals[(slice + 1) * l.stride + column + kFirst] / whole : 0;
+  if (!options_.op.of_variable()) return whole;
   const double real = l.stride > 0 ? l.reals[slice + 1] : 0;
   if (options_.op.measure == Measure::kMax) return real;
   if (options_.op.measure == Measure::kRate)

@@ -169,12 +169,13 @@ Status Reader::seed(std::uint32_t index) {
   leaf.exists = true;
   leaf.last = leaf.start.at;
   out_.clear();
+  const TimeNs since = options_.begins ? std::min(leaf.start.open->since, leaf.start.at) : leaf.start.at;
   if (leaf.start.open->state == kUnknown)
     out_.push_back(plain(MARGAY_GAP, leaf.start.at));
   else if (leaf.start.open->state == leaf.base)
-    out_.push_back(plain(MARGAY_BEGIN, leaf.start.at));
+    out_.push_back(plain(MARGAY_BEGIN, since));
   else
-    out_.push_back(plain(MARGAY_STACK, leaf.start.at, 0, leaf.start.open->state.value));
+    out_.push_back(plain(MARGAY_STACK, since, 0, leaf.start.open->state.value));
   return pass_on(index);
 }
 

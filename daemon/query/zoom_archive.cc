@@ -313,6 +313,7 @@ Result<Zoomed> ArchiveZoom::from_raw(const Grid& g) {
   options.to = g.to;
   options.wanted = [&](LeafIndex l) { return below[l.value]; };
   options.values = request_.op.of_variable();
+  options.begins = request_.op.measure == slicer::Operator::Measure::kLength;
   if (request_.progress || request_.go_on)
     options.step = [&](TimeNs t) -> Status {
       if (request_.progress)
@@ -344,7 +345,7 @@ Result<Zoomed> ArchiveZoom::read() {
   if (Status ok = look(); !ok) return tl::unexpected(ok.error());
   std::vector<std::string> names;
   for (const auto& s : resume_.states.states()) names.push_back(s.name);
-  if (durations())
+  if (durations() || request_.op.measure == slicer::Operator::Measure::kLength)
     for (const Status& ok :
          {check_states(request_, names), check_some_state(request_, resume_.states.states())})
       if (!ok) return tl::unexpected(ok.error());

@@ -152,4 +152,46 @@ std::map<std::int64_t, double> reference_growth(const std::vector<ReferenceEvent
   return out;
 }
 
+std::vector<ReferenceVisit> reference_visits(const std::vector<ReferenceEvent>& events, TimeNs end) {
+  std::vector<ReferenceVisit> out, open;
+  bool lost = false;
+  const auto close = [&](std::size_t from, TimeNs t) {
+    for (std::size_t i = from; i < open.size(); ++i)
+      if (t > open[i].begin || open[i].state != kCompute) out.push_back({open[i].state, open[i].begin, t});
+    open.resize(from);
+  };
+  const auto compute = [&](TimeNs t) { open.push_back({kCompute, t, t}); };
+  TimeNs last = events.empty() ? end : events.front().time;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const ReferenceEvent& e = events[i];
+    const TimeNs t = std::max(e.time, last);
+    if (t >= end) break;
+    const bool idle = open.size() == 1 && open[0].state == kCompute;
+    if (e.kind == ReferenceEvent::kGap) {
+      close(0, last);
+    } else if (e.kind == ReferenceEvent::kEnd) {
+      close(0, t);
+    } else if (e.kind == ReferenceEvent::kBegin || e.kind == ReferenceEvent::kStack) {
+      close(0, t);
+      compute(t);
+      if (e.kind == ReferenceEvent::kStack && e.state != kCompute) open.back() = {e.state, t, t};
+    } else if (e.kind == ReferenceEvent::kEnter) {
+      if (idle) close(0, t);
+      open.push_back({e.state, t, t});
+    } else if (e.kind == ReferenceEvent::kVariable) {
+      if (i == 0) compute(t);
+    } else {
+      std::size_t depth = open.size();
+      while (depth > 0 && (idle || open[depth - 1].state != e.state)) --depth;
+      if (depth > 0) close(depth - 1, t);
+      // Nothing is left open; or it was entered where records are lost.
+      if (open.empty() && (depth > 0 || lost)) compute(t);
+    }
+    last = t;
+    lost = e.kind == ReferenceEvent::kGap || (lost && open.empty() && e.kind != ReferenceEvent::kEnd);
+  }
+  close(0, end);
+  return out;
+}
+
 }  // namespace margay::test

@@ -46,4 +46,15 @@ std::map<std::int64_t, std::vector<ReferenceValue>> reference_values(
 std::map<std::int64_t, double> reference_growth(const std::vector<ReferenceEvent>& events, TimeNs end,
                                                 DurationNs slice);
 
+// Each visit, from its begin to its end, whatever is nested in it, by the same definition.
+struct ReferenceVisit {
+  StateId state;
+  TimeNs begin, end;
+};
+std::vector<ReferenceVisit> reference_visits(const std::vector<ReferenceEvent>& events, TimeNs end);
+// Whether it is one of the visits of [from, to).
+inline bool touches(const ReferenceVisit& v, TimeNs from, TimeNs to) {
+  return v.begin < to && (v.end > from || v.begin >= from);
+}
+
 }  // namespace margay::test

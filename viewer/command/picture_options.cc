@@ -49,7 +49,7 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
       ->check(CLI::IsMember({"noise", "jump"}));
   app.add_option("--operator", o.measure,
                  "what is measured: duration (default), occurrences, bytes, messages, mean:VARIABLE, "
-                 "max:VARIABLE, rate:VARIABLE")
+                 "max:VARIABLE, rate:VARIABLE, length")
       ->type_name("WORD");
   app.add_option("--cut", o.cuts,
                  "spatiotemporal (default: in space and time at once), spatial (nodes only, all time) or "

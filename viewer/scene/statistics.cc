@@ -7,6 +7,7 @@
 
 #include "margay/base/text.h"
 #include "margay/scene/palette.h"
+#include "margay/scene/time_axis.h"
 
 namespace margay::scene {
 namespace {
@@ -104,8 +105,13 @@ void spread_over(const ViewData& data, const Selection& s, std::span<const Part>
   }
 }
 
-// Of what is measured, without its unit; of bytes with one that fits.
+// As operators call it (margay/slicer/operator.h).
+constexpr std::string_view kTimeUnit = "ns a visit";
+
+// Of what is measured, without its unit; of bytes and times with one that fits.
 std::string number_text(std::string_view unit, double amount) {
+  if (unit == kTimeUnit && amount >= 0 && amount < 0x1p63)
+    return duration_text(DurationNs(std::llround(amount)));
   if (unit == "bytes" && amount >= 0 && amount < 0x1p63)
     return size_text(static_cast<std::uint64_t>(std::llround(amount)));
   std::ostringstream out;
@@ -216,7 +222,7 @@ double total_of(const ViewData& data, double share, double leaf_seconds) {
 
 std::string amount_text(const std::string& unit, double amount) {
   const std::string number = number_text(unit, amount);
-  return unit == "bytes" ? number : number + " " + unit;
+  return unit == "bytes" || unit == kTimeUnit ? number : number + " " + unit;
 }
 
 }  // namespace margay::scene

@@ -359,7 +359,7 @@ Exit code: 0; 2 if the input or a flag is wrong; 1 for anything else.)");
           "spatiotemporal (default: a part is a node over some slices), temporal (cuts in time only, the "
           "same for all), spatial (nodes only, over all slices) or product (those nodes x cuts in time); and "
           "what cells are made of: duration (default), occurrences, bytes, messages, "
-          "mean:VARIABLE, max:VARIABLE, rate:VARIABLE. One of each may be given")
+          "mean:VARIABLE, max:VARIABLE, rate:VARIABLE, length. One of each may be given")
       ->type_name("WORD")
       ->allow_extra_args(false);
   command.add_option("--memory", r.memory, "use at most this much memory (default: 4GiB)")->type_name("SIZE");

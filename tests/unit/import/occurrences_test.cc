@@ -198,5 +198,40 @@ TEST(Occurrences, TheInnermostOnesCoverTheTimeThatTheReslicerGivesEachState) {
   }
 }
 
+// The two agree on what a visit is, and so do pictures of lengths and lists of visits.
+TEST(Occurrences, TheirMeanLengthIsThatOfTheReslicer) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const std::vector<EventRecord> records = life(random);
+    const std::int64_t end = records.back().time_ns + 50;
+    const slicer::Grid grid = *slicer::Grid::make(TimeNs(0), TimeNs(end), 7);
+    slicer::Reslicer reslicer({.grid = grid, .op = {slicer::Operator::Measure::kLength, {}}, .wanted = {}});
+    const char* const names[] = {"Absent", "Unknown", "Compute", "Send", "Recv", "Work"};
+    for (const char* s : names)
+      ASSERT_TRUE(reslicer.add_name(model::NameKind::kState, s, model::StateFamily::kOther));
+    ASSERT_TRUE(reslicer.add_leaf());
+    ASSERT_TRUE(reslicer.take(LeafIndex(0), records));
+    ASSERT_TRUE(reslicer.finish(TimeNs(end)));
+    Told told(0, end);
+    told.take(records).until(end);
+    for (std::uint32_t k = 0; k < 7; ++k)
+      for (std::size_t c = 0; c < reslicer.columns(); ++c) {
+        std::uint64_t visits = 0;
+        double sum = 0;
+        for (const Occurrence& o : told.all) {
+          if (names[o.name] != reslicer.column_name(c) || o.begin >= grid.boundary(k + 1) ||
+              (o.end <= grid.boundary(k) && o.begin < grid.boundary(k)))
+            continue;
+          visits += o.calls, sum += static_cast<double>((o.end - o.begin).value);
+        }
+        ASSERT_EQ(reslicer.count(LeafIndex(0), k, c), visits) << k << " " << reslicer.column_name(c);
+        ASSERT_DOUBLE_EQ(reslicer.value(LeafIndex(0), k, c),
+                         visits > 0 ? sum / static_cast<double>(visits) : 0)
+            << k << " " << reslicer.column_name(c);
+      }
+  }
+}
+
 }  // namespace occurrences_test
 }  // namespace margay::trace

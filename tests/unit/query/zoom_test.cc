@@ -156,6 +156,36 @@ TEST_F(Zoom, CountsAreThoseOfTheEvents) {
   }
 }
 
+// Visits that began before the range have their own begin; those that go on behind it end with it.
+TEST_F(Zoom, LengthsAreThoseOfTheVisitsAlsoOfThoseThatBeganBefore) {
+  ZoomRequest r = request();
+  r.op = *slicer::Operator::parse("length");
+  for (const auto& [from, to, slices] :
+       {std::tuple("2.5", "19.25", 9u), std::tuple("13.000000001", "14", 40u),
+        std::tuple("7.03", "7.09", 3u)}) {
+    SCOPED_TRACE(from);
+    r.from = from, r.to = to, r.slices = slices;
+    const Zoomed z = zoomed(r);
+    const Model& m = z.model;
+    slicer::Reslicer all({*slicer::Grid::make(m.times->from, m.times->to, m.slices), r.op, {}});
+    for (const char* name : {"Absent", "Unknown", "Compute"})
+      ASSERT_TRUE(all.add_name(slicer::Reslicer::NameKind::kState, name, model::StateFamily::kOther));
+    for (std::uint32_t i = 1; i <= what_.states; ++i)
+      ASSERT_TRUE(all.add_name(slicer::Reslicer::NameKind::kState, "S" + std::to_string(i),
+                               model::StateFamily::kOther));
+    for (std::uint32_t l = 0; l < what_.leaves; ++l) {
+      std::vector<EventRecord> until = (*records_)[l];
+      std::erase_if(until, [&](const EventRecord& e) { return e.time_ns >= m.times->to.value; });
+      ASSERT_TRUE(all.add_leaf());
+      ASSERT_TRUE(all.take(LeafIndex(l), until));
+    }
+    ASSERT_TRUE(all.finish(m.times->to));
+    expect_same(m, all, 0);
+  }
+  r.states = {"S9x"};
+  EXPECT_THAT(error_of(r), HasSubstr("--state 'S9x'"));
+}
+
 TEST_F(Zoom, WithoutEventsCellsAreSpreadAndItIsSaid) {
   const TemporaryFolder dir;
   test::SyntheticArchive what;

@@ -176,6 +176,10 @@ TEST(Measure, IsNamedWithItsUnit) {
   EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())), "operator mean:load (jobs; full: 4)");
   build.raw().mutable_question()->set_measure("max:load");
   EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())), "operator max:load (jobs; full: 4)");
+  build.raw().mutable_question()->set_measure("length");
+  build.raw().set_unit("ns a visit");
+  build.raw().set_full(1.5e9);
+  EXPECT_EQ(measure_text(*view_data_untrusted(build.answer())), "operator length (ns a visit; full: 1.5 s)");
   build.raw().mutable_question()->set_measure("bytes");
   build.raw().set_unit("bytes");
   build.raw().set_full(3 << 20);
@@ -193,6 +197,7 @@ TEST(Measure, HasANameForPeople) {
   EXPECT_EQ(measure_name("mean:load"), "mean of load");
   EXPECT_EQ(measure_name("max:load"), "greatest value of load");
   EXPECT_EQ(measure_name("rate:sent"), "growth of sent");
+  EXPECT_EQ(measure_name("length"), "mean length of visits");
   EXPECT_EQ(measure_name("of a later daemon"), "of a later daemon");
 }
 
@@ -202,10 +207,12 @@ TEST(Measure, AddsUpOrHasAMean) {
   support::ViewBuilder build(2);
   build.part(0, 0, 2, {{build.state("load"), 0.5}});
   build.raw().set_full(6);
-  for (const std::string measure : {"bytes", "rate:sent", "mean:load", "max:load"}) {
+  for (const std::string measure : {"bytes", "rate:sent", "mean:load", "max:load", "length"}) {
     SCOPED_TRACE(measure);
     const bool adds_up = measure == "bytes" || measure == "rate:sent";
-    const std::string unit = measure == "bytes" ? "bytes" : "of the variable";
+    const std::string unit = measure == "bytes"    ? "bytes"
+                             : measure == "length" ? "ns a visit"
+                                                   : "of the variable";
     build.raw().mutable_question()->set_measure(measure);
     build.raw().set_unit(unit);
     const auto data = view_data_untrusted(build.answer());
@@ -220,6 +227,7 @@ TEST(Measure, AddsUpOrHasAMean) {
   }
   EXPECT_EQ(amount_text("bytes", 3 << 20), "3.0 MiB");
   EXPECT_EQ(amount_text("of the variable", 4.5), "4.5 of the variable");
+  EXPECT_EQ(amount_text("ns a visit", 2.4e6), "2.4 ms");
 }
 
 }  // namespace statistics_test

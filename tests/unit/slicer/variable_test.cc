@@ -183,7 +183,7 @@ TEST(Variable, ANegativeValueIsRefused) {
 }
 
 TEST(Operator, ThoseThatSlicesCannotHoldAreForEventsAlone) {
-  for (const char* word : {"max:cpu load", "rate:sent"}) {
+  for (const char* word : {"max:cpu load", "rate:sent", "length"}) {
     const auto op = Operator::parse(word);
     ASSERT_TRUE(op) << word;
     EXPECT_EQ(op->text(), word);
@@ -197,7 +197,7 @@ TEST(Operator, ThoseThatSlicesCannotHoldAreForEventsAlone) {
   }
   for (const char* word : {"duration", "occurrences", "mean:load", "bytes", "messages"})
     EXPECT_TRUE(Operator::parse_kept(word)) << word;
-  for (const char* word : {"max", "max:", "MAX:load", "rate", "rate:"})
+  for (const char* word : {"max", "max:", "MAX:load", "rate", "rate:", "length:x"})
     EXPECT_NE(Operator::parse(word).error().message.find("bytes, messages"), std::string::npos) << word;
 }
 

@@ -3,6 +3,8 @@
 //
 //   duration       x: a state. Nanoseconds of the slice spent in it, exact; the innermost open state counts.
 //   occurrences    x: a state, or a kind of punctual event. Visits that begin in the slice; events in it.
+//   length         x: a state. Mean length, in ns, of the visits that touch the slice, each from its begin to
+//                  its end, in whatever slices these are; 0 where there is none.
 //   mean           x: one variable. Its mean over that part of the slice in which it has a value.
 //   max            x: one variable. The greatest value that it had in the slice: one that it had from before
 //                  counts, and one that another followed at once; 0 where it had none.
@@ -13,14 +15,18 @@
 //                  posted where nothing was told at the end; bytes of links that begin in it.
 //   messages       x: as for bytes. Calls that end in the slice and moved bytes or had a peer; links.
 //
-// A visit that goes on around a nested one is one occurrence. A call that never ends moved nothing.
+// A visit that goes on around a nested one is one occurrence, with a length that holds the other's; between
+// states that no other is around, a leaf visits its base. A visit that does not end lasts to where its leaf
+// is covered, or to the last record before some are lost. Calls that a probe summed are as many visits, of
+// one length. A call that never ends moved nothing.
 //
 // A variable has the value of its last sample, until the next one, an END, or records that are lost.
 //
 // Chosen live (model.operator, margay run --operator: the slicer measures as events come, measurer.h), at
 // replay and at zoom (margay replay, margay partition --operator: from raw events, also by other operators
 // than the run's). All three give the same cells. Slices, and so the first two, have no more than what adds
-// up, and means (parse_kept): a maximum that was drawn out cannot be taken back. Detection is about time, and
+// up, and means (parse_kept): a maximum that was drawn out cannot be taken back, a visit's length
+// is known long after its slices. Detection is about time, and
 // rests on durations with any operator. Thread safety: values and functions.
 #pragma once
 
@@ -33,12 +39,21 @@
 namespace margay::slicer {
 
 struct Operator {
-  enum class Measure : std::uint8_t { kDuration, kOccurrences, kMean, kBytes, kMessages, kMax, kRate };
+  enum class Measure : std::uint8_t {
+    kDuration,
+    kOccurrences,
+    kMean,
+    kBytes,
+    kMessages,
+    kMax,
+    kRate,
+    kLength
+  };
   Measure measure = Measure::kDuration;
   std::string variable;  // where it is of one
 
   // "duration", "occurrences", "mean:VARIABLE", "bytes", "messages", "max:VARIABLE",
-  // "rate:VARIABLE". Errors: kInvalidArgument, with the words that there are.
+  // "rate:VARIABLE", "length". Errors: kInvalidArgument, with the words that there are.
   static Result<Operator> parse(std::string_view word);
   // Of those that slices can hold, and so a run, a replay and an import; which are the first five. Errors:
   // as of parse(); of one that they cannot the sentence says what can.

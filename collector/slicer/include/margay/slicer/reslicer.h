@@ -9,9 +9,10 @@
 // through, in order of appearance. Time in which a leaf was Absent or Unknown is counted apart and is in no
 // column.
 //
-// Cost: O(1 + slices overlapped) per record, nothing allocated per record. Memory: 8 bytes per leaf, slice
-// and column, and the open states of each leaf. Thread safety: none; two re-slicers that were told the same
-// names and leaves may each take the records of some leaves and be joined (adopt).
+// Cost: O(1 + slices overlapped) per record (of lengths: by each visit that it ends), nothing allocated per
+// record. Memory: 8 bytes per leaf, slice and column (of lengths 16), and the open states of each leaf.
+// Thread safety: none; two re-slicers that were told the same names and leaves may each take the records of
+// some leaves and be joined (adopt).
 #pragma once
 
 #include <cstdint>
@@ -71,10 +72,11 @@ class Reslicer {
   const std::string& column_name(std::size_t column) const { return columns_[column + kFirst]; }
   // All states that were named, whether they have a column or not, for hints.
   const model::StateTable& states() const { return states_; }
-  // Column `column` of the leaf in slice `slice`: nanoseconds, counts, bytes, or what the operator makes of
-  // its variable.
+  // Column `column` of the leaf in slice `slice`: nanoseconds, counts, bytes, a mean length, or what the
+  // operator makes of its variable.
   double value(LeafIndex leaf, std::uint32_t slice, std::size_t column) const;
-  // The same in whole numbers; of a variable the nanoseconds in which it had a value.
+  // The same in whole numbers; of a variable the nanoseconds in which it had a value, of
+  // lengths the visits.
   std::uint64_t count(LeafIndex leaf, std::uint32_t slice, std::size_t column) const;
   // Nanoseconds of the slice in which the leaf was Absent or Unknown.
   std::uint64_t not_there(LeafIndex leaf, std::uint32_t slice) const;
@@ -92,7 +94,9 @@ class Reslicer {
     std::uint64_t bytes = 0;  // as posted
     std::uint16_t state = 0;  // StateId
     bool peer = false;
+    std::int64_t begin = 0;
   };
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
   // Where a leaf stands: what changes with every record.
   struct Cursor {
     std::uint64_t* row = nullptr;  // of the slice that `at` lies in
@@ -111,6 +115,8 @@ class Reslicer {
     std::size_t stride = 0;
     std::vector<Open> stack;
     std::vector<std::uint64_t> cells;  // [row][stride]
+    std::int64_t around = kNever;      // of kLength: when the visit to the base began, while there is one;
+    std::int64_t sums_since = kNever;  // and the sums of which the last record is one
     std::vector<double> reals;  // [row]; of a variable: of kMean its integral, of kMax the greatest, of
                                 // kRate the growth
   };
@@ -135,10 +141,17 @@ class Reslicer {
   // Of a record of the operator's variable: can it be measured?
   Status check_value(const EventRecord& r) const;
   template <Operator::Measure M>
+  void reopen(Leaf& leaf, Cursor& at, const EventRecord& r, std::int64_t t);
+  template <Operator::Measure M>
   void leave(Leaf& leaf, Cursor& at, const EventRecord& r, std::uint16_t state);
   std::uint16_t top_of(const Leaf& leaf) const {
     return state_column_[leaf.stack.empty() ? leaf.base : leaf.stack.back().state];
   }
+  // Of kLength. So many visits to a state, of one length, or those that are open but for the outermost
+  // `depth`, are over; with the last of these the one to the base, too.
+  void count_visits(Leaf& leaf, std::uint16_t state, std::int64_t begin, std::int64_t end,
+                    std::uint64_t visits) const;
+  void end_visits(Leaf& leaf, std::size_t depth, std::int64_t end) const;
   Status widen(Leaf& leaf);
   std::uint16_t column_for(std::string_view name);
 

@@ -28,6 +28,8 @@ struct ArchiveTraceOptions {
   std::function<bool(LeafIndex)> wanted;  // leaves; nothing: all. The others are named and have no records.
   // Also the value that each variable has at `from`: every leaf is read from the begin of the run.
   bool values = false;
+  // What is open where the reading of a leaf begins has its own begin; else it has that of the reading.
+  bool begins = false;
   // Ends that nobody told of (a program that went without MPI_Finalize) come when the reading passes them.
   // Else they come last, when all is read.
   bool ends_in_time = false;

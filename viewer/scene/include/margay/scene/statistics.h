@@ -67,13 +67,14 @@ inline constexpr MeasureKind kMeasures[] = {{"", "time in states"},
                                             {"messages", "messages"},
                                             {"mean:", "mean of", true, false},
                                             {"max:", "greatest value of", true, false},
-                                            {"rate:", "growth of", true}};
+                                            {"rate:", "growth of", true},
+                                            {"length", "mean length of visits", false, false}};
 // Of a daemon's own, which is not in the table: as of one that adds up, by its word.
 MeasureKind measure_kind(std::string_view measure);
 // What a share of so many leaf-seconds comes to: leaf-seconds; where something is measured, in its unit: all
 // of it, or, where that does not add up, their mean.
 double total_of(const ViewData& data, double share, double leaf_seconds);
-// So much of a unit (ViewData::unit; not ""), for people: "3.0 MiB", "4.5 of the variable".
+// So much of a unit (ViewData::unit; not ""), for people: "3.0 MiB", "2.4 ms", "4.5 of the variable".
 std::string amount_text(const std::string& unit, double amount);
 // What a question's `measure` is, for people: "" is "time in states", "mean:load" is "mean of load".
 std::string measure_name(std::string_view measure);
