@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "margay/scene/time_axis.h"
+#include "marked.h"
 #include "paint.h"
 
 namespace margay::viewer {
@@ -88,6 +89,7 @@ scene::EventSubject EventsView::subject() const {
   scene::EventSubject s;
   if (!session_.data().empty()) s.time = session_.time();
   if (!session_.subject().node.empty()) s.nodes = {session_.subject().node};
+  if (session_.marked()) s.time = session_.marked()->time, s.nodes = session_.marked()->nodes;
   s.states = session_.subject().states;
   s.run_filter = session_.subject().filter;
   s.filter = filter_->filter();
@@ -197,6 +199,7 @@ void EventsView::show_status() {
   QStringList words;
   if (!filter_->trouble().isEmpty()) words << filter_->trouble();
   if (!session_.there() && !session_.trouble().isEmpty()) words << session_.trouble();
+  if (session_.marked()) words << marked_text(*session_.marked());
   if (time.to > time.from)
     words << text_of(pages.status()) << text_of(scene::range_text(time, session_.times()));
   status_->setText(words.isEmpty() ? tr("nothing has been seen of this run yet") : words.join("  |  "));

@@ -11,6 +11,7 @@
 
 #include "accessible_overview.h"
 #include "margay/scene/time_axis.h"
+#include "marked.h"
 #include "paint.h"
 #include "picture_file.h"
 #include "picture_table.h"
@@ -175,18 +176,37 @@ void Overview::paint_marks(QPainter& p) {
       p.setClipping(false);
     }
   }
-  if (drag_from_ && drag_to_) {
-    QColor shade = colour_of(palette.ink());
-    shade.setAlpha(50);
-    p.fillRect(QRectF(QPointF(drag_from_->x(), 0), QPointF(drag_to_->x(), sheet().axis.top())), shade);
-    if (measures_) paint_measure(p);
-  }
+  paint_marked(p, session_, sheet());
+  if (drag_from_ && drag_to_) paint_drag(p);
   paint_flags(p);
   paint_badge(p);
   if (hasFocus()) {
     p.setPen(QPen(colour_of(palette.faint()), 1));
     p.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
   }
+}
+
+// As high as the picture, but for a rectangle that is to be marked.
+QRectF Overview::dragged() const {
+  const bool all_rows = drag_ != Drag::kMark;
+  return QRectF(QPointF(drag_from_->x(), all_rows ? 0 : drag_from_->y()),
+                QPointF(drag_to_->x(), all_rows ? sheet().axis.top() : drag_to_->y()))
+      .normalized();
+}
+
+void Overview::paint_drag(QPainter& p) {
+  QColor shade = colour_of(session_.palette().ink());
+  shade.setAlpha(50);
+  p.fillRect(dragged(), shade);
+  if (drag_ != Drag::kZoom) paint_measure(p);
+}
+
+void Overview::mark(QPointF from, QPointF to) {
+  auto area = marked_between(session_, sheet(), from, to);
+  if (!area) return emit session_.said(text_of(area.error().message));
+  const QString text = marked_text(*area) + ", " + text_of(scene::range_text(area->time, session_.times()));
+  session_.mark(std::move(*area));
+  emit session_.said(text);
 }
 
 void Overview::paint_measure(QPainter& p) {
@@ -274,6 +294,7 @@ void Overview::paint_badge(QPainter& p) {
 QStringList Overview::mouse() const {
   return {tr("drag over a time range|zoom into it"),
           tr("Ctrl and drag|measure: the time between, and how many slices"),
+          tr("Shift and drag|mark a rectangle: states, events and sums are of it, until Escape"),
           tr("click on a flag|go to that bookmark"),
           tr("wheel|zoom in or out in time"),
           tr("Ctrl and wheel|change the height of rows"),
@@ -440,7 +461,9 @@ void Overview::mousePressEvent(QMouseEvent* event) {
     const Session::Bookmark to = *flag;
     return session_.go_to(to.time.from, to.time.to, to.node);
   }
-  measures_ = event->modifiers() & Qt::ControlModifier;
+  drag_ = event->modifiers() & Qt::ControlModifier ? Drag::kMeasure
+          : event->modifiers() & Qt::ShiftModifier ? Drag::kMark
+                                                   : Drag::kZoom;
   if (at.x() >= picture_area().left()) drag_from_ = at;
 }
 
@@ -448,8 +471,9 @@ void Overview::mouseMoveEvent(QMouseEvent* event) {
   const QPointF at = event->position();
   if (drag_from_) {
     const QRectF a = picture_area();
-    if (std::abs(at.x() - drag_from_->x()) >= kLeastDrag)
-      drag_to_ = QPointF(std::clamp(at.x(), a.left(), a.right()), at.y());
+    const bool far = drag_ == Drag::kMark && std::abs(at.y() - drag_from_->y()) >= kLeastDrag;
+    if (far || std::abs(at.x() - drag_from_->x()) >= kLeastDrag)
+      drag_to_ = QPointF(std::clamp(at.x(), a.left(), a.right()), std::clamp(at.y(), a.top(), a.bottom()));
     return update();
   }
   mouse_ = at;
@@ -465,7 +489,8 @@ void Overview::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || !drag_from_) return;
   const auto from = std::exchange(drag_from_, std::nullopt), to = std::exchange(drag_to_, std::nullopt);
   update();
-  if (to && std::exchange(measures_, false)) return emit session_.said(measured_text(from->x(), to->x()));
+  if (to && drag_ == Drag::kMark) return mark(*from, *to);
+  if (to && drag_ == Drag::kMeasure) return emit session_.said(measured_text(from->x(), to->x()));
   if (to)
     return session_.zoom_to({time_at(std::min(from->x(), to->x())), time_at(std::max(from->x(), to->x()))});
   lay_out();

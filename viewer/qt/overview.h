@@ -57,6 +57,9 @@ class Overview : public View {
   void paint_marks(QPainter& p);
   void paint_badge(QPainter& p);
   void paint_measure(QPainter& p);
+  void paint_drag(QPainter& p);
+  QRectF dragged() const;
+  void mark(QPointF from, QPointF to);
   void paint_flags(QPainter& p);
   QString measured_text(double from, double to) const;
   const Session::Bookmark* flag_at(QPointF at) const;
@@ -73,7 +76,7 @@ class Overview : public View {
   std::optional<QPointF> mouse_;  // where it is, within the widget
   std::int64_t hover_ = -1;
   std::optional<QPointF> drag_from_, drag_to_;
-  bool measures_ = false;  // what is dragged
+  enum class Drag { kZoom, kMeasure, kMark } drag_ = Drag::kZoom;  // what it is for
   std::optional<TimeNs> measured_from_;
 };
 

@@ -25,6 +25,7 @@
 #include "link.h"
 #include "margay/scene/collectives.h"
 #include "margay/scene/layout.h"
+#include "margay/scene/marked.h"
 #include "margay/scene/navigation.h"
 #include "margay/scene/palette.h"
 #include "margay/scene/quality.h"
@@ -121,6 +122,14 @@ class Session : public QObject {
     bool operator==(const Selection&) const = default;
   };
   const std::optional<Selection>& selection() const { return chosen_.selection; }
+
+  // A rectangle that somebody marked: the list of states, the list of events and what events sum to are of
+  // it, wherever one goes, until it is taken back. Nothing: they are of what is selected or seen.
+  const std::optional<scene::MarkedArea>& marked() const { return chosen_.marked; }
+  void mark(std::optional<scene::MarkedArea> area);
+  // The selection or, where there is one, the smallest rectangle that has the marked one as well. Without a
+  // selection a sentence is said.
+  void mark_selection();
 
   // Stretches that somebody noted, by begin; flags of the picture.
   struct Bookmark {
@@ -302,6 +311,7 @@ class Session : public QObject {
   } steps_;
   struct Chosen {
     std::optional<Selection> selection;
+    std::optional<scene::MarkedArea> marked;
     std::string alert;                            // its id
     std::optional<wire::ControlRequest> request;  // what was asked for last
   } chosen_;

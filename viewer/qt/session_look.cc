@@ -190,6 +190,21 @@ void Session::set_bookmarks(std::vector<Bookmark> bookmarks) {
   bookmarks_ = std::move(bookmarks);
   emit view_changed();
 }
+void Session::mark(std::optional<scene::MarkedArea> area) {
+  if (chosen_.marked == area) return;
+  chosen_.marked = std::move(area);
+  emit view_changed();
+}
+void Session::mark_selection() {
+  const auto& s = chosen_.selection;
+  if (!s || !drawn_.rows.shows(s->node))
+    return emit said(tr("select a part first: it is marked, and with another one all that lies between"));
+  scene::RowsAndSlices of{drawn_.rows.first_row[s->node], drawn_.rows.last_row[s->node], s->first, s->last};
+  if (chosen_.marked) of.add(scene::rows_of(*data_, drawn_.rows, *chosen_.marked));
+  auto area = scene::marked_area(*data_, drawn_.rows, of.first_row, of.last_row, of.first, of.last);
+  if (!area) return emit said(QString::fromStdString(area.error().message));
+  mark(std::move(*area));
+}
 void Session::set_node(const std::string& path) {
   go(scene::into(history_.now(), path));
 }

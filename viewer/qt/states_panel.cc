@@ -1,11 +1,15 @@
 #include "states_panel.h"
 
+#include <QApplication>
+#include <QClipboard>
 #include <QColorDialog>
 #include <QHeaderView>
+#include <QShortcut>
 #include <QSortFilterProxyModel>
 #include <QVBoxLayout>
 
 #include "margay/scene/time_axis.h"
+#include "marked.h"
 #include "paint.h"
 
 namespace margay::viewer {
@@ -35,6 +39,9 @@ StatesPanel::StatesPanel(Session& session, QWidget* parent) : QWidget(parent), s
   column->addWidget(table_, 1);
   column->addWidget(new MarkLegend(session, this));
 
+  auto* copy_key = new QShortcut(QKeySequence::Copy, table_);
+  copy_key->setContext(Qt::WidgetShortcut);
+  connect(copy_key, &QShortcut::activated, this, &StatesPanel::copy);
   connect(&session_, &Session::data_changed, this, &StatesPanel::refresh);
   connect(&session_, &Session::view_changed, this, &StatesPanel::refresh_if_other);
   connect(&session_, &Session::status_changed, this, &StatesPanel::refresh_if_other);
@@ -75,6 +82,11 @@ void StatesPanel::usual_colour() {
   if (const int row = chosen(); row >= 0) session_.set_colour(model_->state(row).name, std::nullopt);
 }
 
+void StatesPanel::copy() const {
+  QApplication::clipboard()->setText(
+      QString::fromStdString(scene::csv_of(model_->statistics(), session_.data())));
+}
+
 void StatesPanel::show(int row, bool shown) {
   if (!model_->state(row).known()) return;
   if (model_->left_out_by_term(row)) {
@@ -111,7 +123,7 @@ void StatesPanel::choose_colour(int row) {
 }
 
 void StatesPanel::refresh_if_other() {
-  if (of_ != session_.selection() || states_ != session_.subject().states ||
+  if (of_ != session_.selection() || marked_ != session_.marked() || states_ != session_.subject().states ||
       filter_ != session_.subject().filter || palette_ != session_.palette())
     refresh();
   else if (times_ != session_.times())
@@ -120,12 +132,14 @@ void StatesPanel::refresh_if_other() {
 
 void StatesPanel::refresh() {
   of_ = session_.selection();
+  marked_ = session_.marked();
   states_ = session_.subject().states;
   filter_ = session_.subject().filter;
   palette_ = session_.palette();
   const scene::ViewData& d = session_.data();
-  scene::Selection s{0, 0, d.slices()};
-  if (const auto& chosen = session_.selection()) s = {chosen->node, chosen->first, chosen->last};
+  scene::Region s{{0}, 0, d.slices()};
+  if (const auto& chosen = session_.selection()) s = {{chosen->node}, chosen->first, chosen->last};
+  if (marked_) s = scene::place_of(d, *marked_);
   model_->set(d.empty() ? scene::Statistics() : scene::statistics(d, s), d, session_.palette(),
               session_.states(), states_,
               wire::StateTerms::parse(filter_.states).value_or(wire::StateTerms()));
@@ -133,14 +147,18 @@ void StatesPanel::refresh() {
   show_heading();
 }
 
-void StatesPanel::show_heading() {
-  times_ = session_.times();
+// Whose statistics they are, of when, and how much they are worth.
+QStringList StatesPanel::heading() const {
   const scene::ViewData& d = session_.data();
   const scene::Statistics& of = model_->statistics();
-  if (d.empty() || of.leaves == 0) return heading_->setText(tr("nothing to see yet"));
+  if (marked_ && !d.empty() && of.leaves == 0)
+    return {marked_text(*marked_), tr("the picture does not show it; Escape takes it back")};
+  if (d.empty() || of.leaves == 0) return {tr("nothing to see yet")};
   const scene::Node& n = d.nodes[std::min<std::size_t>(of.selection.node, d.nodes.size() - 1)];
   const QString path = n.path.empty() || n.path == "/" ? tr("everything") : text_of(n.path);
-  const QString what = session_.selection() ? path : path + tr(" (nothing is selected)");
+  const QString what = marked_                ? marked_text(*marked_)
+                       : session_.selection() ? path
+                                              : path + tr(" (nothing is selected)");
   const QString when =
       text_of(scene::range_text({d.boundaries[of.selection.first], d.boundaries[of.selection.last]}, times_));
   QStringList lines = {
@@ -149,7 +167,14 @@ void StatesPanel::show_heading() {
       tr("gain %1, loss %2 bits").arg(of.gain, 0, 'g', 4).arg(of.loss, 0, 'g', 4)};
   if (const std::string left_out = scene::left_out_text(d.question); !left_out.empty())
     lines << text_of(scene::proportions_text(d.question.filter().of_the_rest()));
+  if (marked_ && of.pro_rata) lines << tr("estimates: parts reach beyond it");
   if (!d.unit.empty()) lines.prepend(text_of(scene::measure_text(d)));
+  return lines;
+}
+
+void StatesPanel::show_heading() {
+  times_ = session_.times();
+  const QStringList lines = heading();
   const int room = std::max(60, width() - pie_->width() - 24);
   QStringList fit;
   for (const QString& line : lines) fit << fontMetrics().elidedText(line, Qt::ElideMiddle, room);

@@ -33,6 +33,8 @@ class StatesPanel : public QWidget {
   void only();
   void choose_colour();
   void usual_colour();
+  // The list as CSV, of whatever it is of.
+  void copy() const;
 
  signals:
   void said(QString sentence);
@@ -44,6 +46,7 @@ class StatesPanel : public QWidget {
   void only(int row);
   void show(int row, bool shown);
   void choose_colour(int row);
+  QStringList heading() const;
   void show_heading();
 
  protected:
@@ -57,6 +60,7 @@ class StatesPanel : public QWidget {
   QTableView* table_;
   // What was last shown, beside the data: who scrolls needs no statistics anew.
   std::optional<Session::Selection> of_;
+  std::optional<scene::MarkedArea> marked_;
   std::vector<std::string> states_;
   scene::RunFilter filter_;
   std::optional<scene::Palette> palette_;

@@ -2,6 +2,7 @@
 
 #include "margay/base/text.h"
 #include "margay/scene/times.h"
+#include "marked.h"
 #include "paint.h"
 
 namespace margay::viewer {
@@ -16,6 +17,7 @@ SumsSource::SumsSource(Session& session, SumsOf of, QObject* parent)
   connect(&rest_, &QTimer::timeout, this, &SumsSource::looked_elsewhere);
   connect(&session_, &Session::data_changed, this, &SumsSource::looked_elsewhere);
   connect(&session_, &Session::status_changed, this, &SumsSource::looked_elsewhere);
+  connect(&session_, &Session::view_changed, this, &SumsSource::looked_elsewhere);  // what is marked
   connect(&session_, &Session::summed, this, [this](const EventSumsPtr& sums) {
     if (sums->token != token_ || token_ == 0) return;
     token_ = 0;
@@ -35,7 +37,8 @@ SumsSource::SumsSource(Session& session, SumsOf of, QObject* parent)
 SumsSource::What SumsSource::looked_at() const {
   if (session_.data().empty()) return {};
   const scene::Subject& s = session_.subject();
-  What now{session_.time(), s.node, s.states, s.filter};
+  const auto at = session_.marked().value_or(scene::MarkedArea{session_.time(), {s.node}});
+  What now{at.time, at.nodes, s.states, s.filter};
   if (of_ == SumsOf::kMessages) now.states.clear(), now.filter.states.clear();  // they are in none
   now.filter.of_the_rest = false;
   return now;
@@ -51,7 +54,7 @@ void SumsSource::set_seen(bool seen) {
 
 void SumsSource::looked_elsewhere() {
   if (!seen_ || !is_old() || token_ != 0) return;
-  if (session_.follows() && rest_.isActive()) return;
+  if (session_.follows() && !session_.marked() && rest_.isActive()) return;
   settle_.start();
 }
 
@@ -69,7 +72,8 @@ bool SumsSource::ask() {
   // Whoever looks waits for other answers meanwhile: a file has time.
   q.set_patience_ms(seen_ ? kPatience : 0);
   q.set_most(of_ == SumsOf::kVisits ? 2000 : scene::kMostSums);
-  if (!now.node.empty() && now.node != "/") q.add_nodes(now.node);
+  for (const std::string& node : now.nodes)
+    if (!node.empty() && node != "/") q.add_nodes(node);
   for (const std::string& state : now.states) q.add_states(state);
   scene::put_filter(now.filter, q);
   question_ = q;
@@ -93,7 +97,10 @@ QString told_of(const scene::EventSums& sums, const Session& session) {
                .arg(text_of(grouped(count)), sums.messages ? QObject::tr("messages") : QObject::tr("visits"),
                     text_of(scene::range_text(sums.time, session.times())));
   const std::string& node = session.subject().node;
-  if (!node.empty() && node != "/") words << QObject::tr("of %1").arg(text_of(node));
+  if (session.marked())
+    words.prepend(marked_text(*session.marked()));
+  else if (!node.empty() && node != "/")
+    words << QObject::tr("of %1").arg(text_of(node));
   if (!sums.messages && single < count)
     words
         << QObject::tr("of %1 that were summed only the sum is known").arg(text_of(grouped(count - single)));

@@ -49,7 +49,7 @@ class SumsSource : public QObject {
  private:
   struct What {
     scene::TimeRange time;
-    std::string node;
+    std::vector<std::string> nodes;
     std::vector<std::string> states;
     scene::RunFilter filter;
     bool operator==(const What&) const = default;

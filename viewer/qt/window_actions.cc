@@ -149,9 +149,11 @@ void Window::make_look_menu() {
       look_, tr("&Part after"), {QKeySequence("Shift+Right")}, [this] { move_part(1); }, true);
   action(look_, tr("Measure from the selection on"), {QKeySequence("Shift+M")},
          [this] { overview_->measure_from_selection(); });
+  action(look_, tr("Mark the selection, or as far as it"), {QKeySequence("K")},
+         [this] { session_.mark_selection(); });
   action(
-      look_, tr("Select &nothing"), {QKeySequence("Escape")}, [this] { session_.select(std::nullopt); },
-      true);
+      look_, tr("Select and mark &nothing"), {QKeySequence("Escape")},
+      [this] { session_.mark(std::nullopt), session_.select(std::nullopt); }, true);
   action(
       look_, tr("Rows further &up"), {QKeySequence("PgUp")}, [this] { scroll_rows(-kScroll); }, true);
   action(
@@ -237,6 +239,7 @@ void Window::make_states_menu() {
   QMenu* state = menuBar()->addMenu(tr("&States"));
   action(state, tr("&Only this one, or all again"), {QKeySequence("O")}, [this] { states_->only(); });
   action(state, tr("&Show it, or leave it out"), {QKeySequence("X")}, [this] { states_->toggle(); });
+  action(state, tr("Cop&y the list as CSV"), {}, [this] { states_->copy(); });
   action(state, tr("&All states"), {QKeySequence("Shift+O")}, [this] { session_.set_states({}); });
   action(state, tr("Another &colour..."), {QKeySequence("C")}, [this] { states_->choose_colour(); });
   action(state, tr("Its &usual colour"), {QKeySequence("Shift+C")}, [this] { states_->usual_colour(); });

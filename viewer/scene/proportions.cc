@@ -5,32 +5,62 @@
 
 namespace margay::scene {
 
-Proportions proportions(const ViewData& data, std::uint32_t first_leaf, std::uint32_t leaf_count,
-                        std::size_t first, std::size_t last) {
+namespace {
+
+// How many leaves of ascending ranges are within others.
+class Counted {
+ public:
+  Counted(std::span<const LeafRange> ranges, std::uint64_t leaves) {
+    for (const LeafRange& r : ranges) {
+      const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{r.first} + r.count, leaves);
+      if (r.first >= end) continue;
+      begins_.push_back(r.first);
+      ends_.push_back(end);
+      before_.push_back(total_);
+      total_ += end - r.first;
+    }
+  }
+  std::uint64_t total() const { return total_; }
+  std::uint64_t within(std::uint64_t from, std::uint64_t to) const { return before(to) - before(from); }
+
+ private:
+  // Below this leaf.
+  std::uint64_t before(std::uint64_t leaf) const {
+    const auto after = std::upper_bound(begins_.begin(), begins_.end(), leaf) - begins_.begin();
+    if (after == 0) return 0;
+    const auto at = static_cast<std::size_t>(after - 1);
+    return before_[at] + std::min(leaf, ends_[at]) - begins_[at];
+  }
+  std::vector<std::uint64_t> begins_, ends_, before_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace
+
+Proportions proportions(const ViewData& data, std::span<const LeafRange> leaf_ranges, std::size_t first,
+                        std::size_t last) {
   Proportions out;
   out.shares.assign(data.states.size(), 0);
   last = std::min(last, data.slices());
-  const std::uint64_t end_leaf =
-      std::min<std::uint64_t>(std::uint64_t{first_leaf} + leaf_count, data.leaves());
-  if (first >= last || first_leaf >= end_leaf) return out;
+  const Counted counted(leaf_ranges, data.leaves());
+  if (first >= last || counted.total() == 0) return out;
   internal::Mixture mixture(data);
   for (std::uint32_t n = 0; n < data.nodes.size();) {
     const Node& node = data.nodes[n];
-    const std::uint64_t from = std::max(node.first_leaf, first_leaf);
-    const std::uint64_t to =
-        std::min<std::uint64_t>(std::uint64_t{node.first_leaf} + node.leaf_count, end_leaf);
-    if (from >= to) {
+    const std::uint64_t here =
+        counted.within(node.first_leaf, std::uint64_t{node.first_leaf} + node.leaf_count);
+    if (here == 0) {
       n = node.end;
       continue;
     }
-    const double leaves = static_cast<double>(to - from);
+    const double leaves = static_cast<double>(here);
     for (const Part& part : data.parts_of(n)) {
       const std::size_t begin = std::max<std::size_t>(part.first, first);
       const std::size_t end = std::min<std::size_t>(part.last, last);
       if (begin >= end) continue;
       const double area = leaves * data.seconds(begin, end);
       const double of = static_cast<double>(node.leaf_count) * data.seconds(part.first, part.last);
-      const bool whole = to - from == node.leaf_count && begin == part.first && end == part.last;
+      const bool whole = here == node.leaf_count && begin == part.first && end == part.last;
       out.pro_rata = out.pro_rata || !whole;
       out.gain += whole ? part.gain : part.gain * (area / of);
       out.loss += whole ? part.loss : part.loss * (area / of);
@@ -47,6 +77,12 @@ Proportions proportions(const ViewData& data, std::uint32_t first_leaf, std::uin
   out.strength = mode.strength;
   out.leaf_seconds = mixture.area();
   return out;
+}
+
+Proportions proportions(const ViewData& data, std::uint32_t first_leaf, std::uint32_t leaf_count,
+                        std::size_t first, std::size_t last) {
+  const LeafRange leaves{first_leaf, leaf_count};
+  return proportions(data, std::span(&leaves, 1), first, last);
 }
 
 Proportions proportions(const ViewData& data, std::uint32_t node, std::size_t first, std::size_t last) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <set>
 #include <sstream>
 
 #include "margay/base/text.h"
@@ -16,15 +17,18 @@ namespace {
 // added up.
 class ModeLeaves {
  public:
-  ModeLeaves(const ViewData& data, const Selection& selection)
-      : data_(data), s_(selection), sums_(data.states.size()), leaves_(data.states.size()) {}
+  ModeLeaves(const ViewData& data, const Region& region)
+      : data_(data), s_(region), sums_(data.states.size()), leaves_(data.states.size()) {}
 
   std::vector<std::uint64_t> count() {
-    std::vector<std::uint32_t> above;
-    for (std::uint32_t n = s_.node; n != 0; n = data_.nodes[n].parent) above.push_back(data_.nodes[n].parent);
-    std::reverse(above.begin(), above.end());
-    for (const std::uint32_t n : above) add(n);
-    visit(s_.node);
+    for (const std::uint32_t node : s_.nodes) {
+      std::vector<std::uint32_t> above;
+      for (std::uint32_t n = node; n != 0; n = data_.nodes[n].parent) above.push_back(data_.nodes[n].parent);
+      std::reverse(above.begin(), above.end());
+      for (const std::uint32_t n : above) add(n);
+      visit(node);
+      forget_to(0);
+    }
     return std::move(leaves_);
   }
 
@@ -54,6 +58,10 @@ class ModeLeaves {
     } else {
       for (const std::uint32_t child : data_.children_of(node)) visit(child);
     }
+    forget_to(mark);
+  }
+
+  void forget_to(std::size_t mark) {
     for (; before_.size() > mark; before_.pop_back()) sums_[before_.back().state] = before_.back().sum;
   }
 
@@ -78,7 +86,7 @@ class ModeLeaves {
     double sum;
   };
   const ViewData& data_;
-  const Selection& s_;
+  const Region& s_;
   std::vector<double> sums_;  // leaf-seconds of one leaf, of the parts of the path to the node
   std::vector<Before> before_;
   std::vector<std::uint64_t> leaves_;
@@ -91,7 +99,7 @@ struct Spread {
   std::uint64_t mode_parts = 0;
 };
 
-void spread_over(const ViewData& data, const Selection& s, std::span<const Part> parts,
+void spread_over(const ViewData& data, const Region& s, std::span<const Part> parts,
                  std::vector<Spread>& spread) {
   for (const Part& part : parts) {
     if (part.last <= s.first || part.first >= s.last) continue;
@@ -119,27 +127,46 @@ std::string number_text(std::string_view unit, double amount) {
   return out.str();
 }
 
+// The lowest node at or above all of them.
+std::uint32_t above_all(const ViewData& data, const std::vector<std::uint32_t>& nodes) {
+  std::uint32_t above = nodes.front();
+  for (const std::uint32_t n : nodes)
+    while (n < above || n >= data.nodes[above].end) above = data.nodes[above].parent;
+  return above;
+}
+
 }  // namespace
 
 Statistics statistics(const ViewData& data, const Selection& selection) {
+  return statistics(data, Region{{selection.node}, selection.first, selection.last});
+}
+
+Statistics statistics(const ViewData& data, const Region& region) {
   Statistics out;
-  out.selection = selection;
-  Selection& s = out.selection;
+  Region s = region;
   s.last = std::min(s.last, data.slices());
   s.first = std::min(s.first, s.last);
-  if (s.node >= data.nodes.size() || s.first == s.last) return out;
-  const Proportions all = proportions(data, s.node, s.first, s.last);
+  const bool there = !s.nodes.empty() && s.nodes.back() < data.nodes.size();
+  out.selection = {there ? above_all(data, s.nodes) : s.nodes.empty() ? 0 : s.nodes.back(), s.first, s.last};
+  if (!there || s.first == s.last) return out;
+  std::vector<LeafRange> leaves;
+  for (const std::uint32_t n : s.nodes)
+    leaves.push_back({data.nodes[n].first_leaf, data.nodes[n].leaf_count});
+  const Proportions all = proportions(data, leaves, s.first, s.last);
   out.known = all.known;
   out.gain = all.gain;
   out.loss = all.loss;
   out.leaf_seconds = all.leaf_seconds;
-  out.leaves = data.nodes[s.node].leaf_count;
+  for (const LeafRange& r : leaves) out.leaves += r.count;
   out.parts = all.parts;
   out.pro_rata = all.pro_rata;
   std::vector<Spread> spread(data.states.size());
-  spread_over(data, s, data.parts_below(s.node), spread);
-  for (std::uint32_t n = s.node; n != 0; n = data.nodes[n].parent)
-    spread_over(data, s, data.parts_of(data.nodes[n].parent), spread);
+  std::set<std::uint32_t> above;
+  for (const std::uint32_t node : s.nodes) {
+    spread_over(data, s, data.parts_below(node), spread);
+    for (std::uint32_t n = node; n != 0; n = data.nodes[n].parent) above.insert(data.nodes[n].parent);
+  }
+  for (const std::uint32_t n : above) spread_over(data, s, data.parts_of(n), spread);
   const std::vector<std::uint64_t> mode_leaves = ModeLeaves(data, s).count();
   for (std::uint32_t state = 0; state < data.states.size(); ++state) {
     if (!(all.shares[state] > 0)) continue;

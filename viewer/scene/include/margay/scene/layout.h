@@ -101,10 +101,6 @@ std::int64_t rect_at(const Layout& layout, double x, double y);
 
 // The leaves that a rectangle's rows show, of which proportions() tells more. With a search they may have
 // gaps: then this is from the first to the last.
-struct LeafRange {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-};
 LeafRange leaves_of(const ViewData& data, const Rows& rows, const Rect& rect);
 
 // From pixels and back. Of a viewport without extent all is 0. Times beyond 64 bits are the last there is.

@@ -19,6 +19,13 @@ struct Selection {
   std::size_t last = 0;
 };
 
+// Several nodes alike, ascending and none below another, in slices [first, last).
+struct Region {
+  std::vector<std::uint32_t> nodes;
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
 struct StateRow {
   std::uint32_t state = 0;
   double share = 0;               // of the selection's leaves x time, or of the rest (view_data.h)
@@ -30,7 +37,7 @@ struct StateRow {
 };
 
 struct Statistics {
-  Selection selection;         // cut to the data
+  Selection selection;         // cut to the data; of several nodes the lowest that has them all
   std::vector<StateRow> rows;  // of states that occur in it, largest share first
   double known = 0;
   double gain = 0;
@@ -43,6 +50,7 @@ struct Statistics {
 
 // Empty for a selection of nothing.
 Statistics statistics(const ViewData& data, const Selection& selection);
+Statistics statistics(const ViewData& data, const Region& region);
 
 enum class StatisticsColumn { kName, kFamily, kShare, kTotal, kModeParts, kModeLeaves, kLeast, kMost };
 // Equal rows by name.

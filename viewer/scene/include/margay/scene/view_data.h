@@ -208,11 +208,20 @@ struct Proportions {
   double leaf_seconds = 0;       // the area
 };
 
+// Leaves [first, first + count).
+struct LeafRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
 // Leaves [first_leaf, first_leaf + leaf_count) x slices [first, last). What reaches beyond the data is cut
 // off; of an empty rectangle all is 0 and unknown 1. Cost: linear in the parts at least partly within the
 // leaves, and in the states.
 Proportions proportions(const ViewData& data, std::uint32_t first_leaf, std::uint32_t leaf_count,
                         std::size_t first, std::size_t last);
+// The same of several ranges of leaves, ascending and apart. Cost: also the logarithm of their number for
+// each node of the picture.
+Proportions proportions(const ViewData& data, std::span<const LeafRange> leaves, std::size_t first,
+                        std::size_t last);
 // The same of a node; one that there is not is empty.
 Proportions proportions(const ViewData& data, std::uint32_t node, std::size_t first, std::size_t last);
 
