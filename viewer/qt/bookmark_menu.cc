@@ -24,6 +24,9 @@ BookmarkMenu::BookmarkMenu(Session& session, KeptNotes& notes, QWidget* parent)
   addAction(tr("&Bookmark this..."), this, &BookmarkMenu::ask)->setShortcut(QKeySequence("B"));
   remove_ = addAction(tr("&Remove a bookmark..."), this, &BookmarkMenu::ask_which_to_remove);
   remove_->setShortcut(QKeySequence("Shift+B"));
+  addAction(tr("&Pin this, to be compared"), this, &BookmarkMenu::pin)->setShortcut(QKeySequence("I"));
+  unpin_ = addAction(tr("&Take the newest pin away"), this, &BookmarkMenu::unpin);
+  unpin_->setShortcut(QKeySequence("Shift+I"));
   copy_ = addAction(tr("&Copy all as links"), this, &BookmarkMenu::copy_links);
   addSeparator();
   connect(&notes_, &KeptNotes::changed, this, &BookmarkMenu::refresh);
@@ -42,7 +45,12 @@ command::RunNotes::Bookmark BookmarkMenu::here() const {
   scene::TimeRange range = session_.time();
   out.of.node = session_.subject().node;
   const scene::ViewData& d = session_.data();
-  if (const auto& s = session_.selection(); s && !d.empty()) {
+  if (const auto& marked = session_.marked()) {
+    range = marked->time;
+    const std::string above = scene::above_all(marked->nodes);
+    out.of.node = above == "/" ? "" : above;
+    if (marked->nodes.size() > 1) out.of.resources = marked->nodes;
+  } else if (const auto& s = session_.selection(); s && !d.empty()) {
     range = {d.boundaries[s->first], d.boundaries[s->last]};
     if (s->node != 0) out.of.node = d.nodes[s->node].path;
   }
@@ -52,21 +60,25 @@ command::RunNotes::Bookmark BookmarkMenu::here() const {
   return out;
 }
 
-std::optional<Session::Bookmark> BookmarkMenu::shown(const command::RunNotes::Bookmark& b) const {
+std::optional<Session::Bookmark> shown_bookmark(const command::RunNotes::Bookmark& b,
+                                                const Session& session) {
   const auto from = scene::parse_duration(b.of.from), to = scene::parse_duration(b.of.to);
   if (!from || !to || *to < *from || *from < DurationNs(-kFarthest.value) || *to > kFarthest)
     return std::nullopt;
-  const TimeNs zero = session_.times().zero;
+  const TimeNs zero = session.times().zero;
   return Session::Bookmark{{zero + *from, zero + *to}, b.of.node, b.note};
 }
 
 QString BookmarkMenu::text_of_bookmark(const command::RunNotes::Bookmark& b) const {
   QString note = text_of(b.note);
   if (note.size() > kLongestInMenu) note = note.left(kLongestInMenu) + "…";
-  const auto at = shown(b);
+  const auto at = shown_bookmark(b, session_);
   QStringList words;
   if (!note.isEmpty()) words << note;
-  if (!b.of.node.empty()) words << text_of(b.of.node);
+  if (!b.of.resources.empty())
+    words << text_of(scene::who_text({{}, b.of.resources}));
+  else if (!b.of.node.empty())
+    words << text_of(b.of.node);
   words << (at ? text_of(scene::range_text(at->time, session_.times())) : text_of(b.of.from + "-" + b.of.to));
   return words.join(", ");
 }
@@ -75,6 +87,19 @@ bool BookmarkMenu::add(const QString& note) {
   command::RunNotes::Bookmark bookmark = here();
   bookmark.note = note.trimmed().toStdString();
   return notes_.add(std::move(bookmark));
+}
+
+bool BookmarkMenu::pin() {
+  if (session_.data().empty()) return emit said(tr("there is nothing to be pinned yet")), false;
+  command::RunNotes::Bookmark bookmark = here();
+  bookmark.pinned = true;
+  return notes_.add(std::move(bookmark));
+}
+
+void BookmarkMenu::unpin() {
+  const auto& all = notes_.notes().bookmarks;
+  const auto newest = std::find_if(all.rbegin(), all.rend(), [](const auto& b) { return b.pinned; });
+  if (newest != all.rend()) notes_.remove(command::RunNotes::Bookmark(*newest));
 }
 
 void BookmarkMenu::ask() {
@@ -120,7 +145,7 @@ void BookmarkMenu::refresh() {
   listed_.clear();
   std::vector<Session::Bookmark> flags;
   for (const command::RunNotes::Bookmark& b : notes_.notes().bookmarks) {
-    const auto at = shown(b);
+    const auto at = shown_bookmark(b, session_);
     if (!at) continue;
     flags.push_back(*at);
     listed_ << addAction(text_of_bookmark(b).replace('&', "&&"), this,
@@ -130,6 +155,7 @@ void BookmarkMenu::refresh() {
                    [](const auto& a, const auto& b) { return a.time.from < b.time.from; });
   remove_->setEnabled(!listed_.isEmpty());
   copy_->setEnabled(!listed_.isEmpty());
+  unpin_->setEnabled(command::pins_of(notes_.notes()) > 0);
   if (flags != session_.bookmarks()) session_.set_bookmarks(std::move(flags));
 }
 

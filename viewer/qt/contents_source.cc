@@ -24,7 +24,9 @@ void ContentsSource::want(std::vector<Stretch> stretches, bool anew) {
 
 const ContentsSource::Kept* ContentsSource::find(const Stretch& s) const {
   const auto at = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) {
-    return k.asked.from == s.time.from && (k.asked.to == s.time.to || (s.goes_on && k.asked.to < s.time.to));
+    const scene::TimeRange asked = k.asked.time;
+    return k.asked.same_resources(s) && asked.from == s.time.from &&
+           (asked.to == s.time.to || (s.goes_on && asked.to < s.time.to));
   });
   return at == kept_.end() ? nullptr : &*at;
 }
@@ -44,7 +46,7 @@ void ContentsSource::ask_for_next() {
   const auto next = std::find_if(wanted_.begin(), wanted_.end(), [&](const Stretch& s) {
     const Kept* kept = find(s);
     if (s.time.from >= s.time.to) return false;
-    return kept == nullptr || (kept->asked.to != s.time.to && !rest_.isActive());
+    return kept == nullptr || (kept->asked.time.to != s.time.to && !rest_.isActive());
   });
   if (next == wanted_.end()) return;
   wire::ViewQuestion q;
@@ -54,15 +56,21 @@ void ContentsSource::ask_for_next() {
   q.set_slices(1);
   q.set_partition(wire::ViewQuestion::TEMPORAL);
   q.set_p(1);
+  q.set_node(next->node);
+  for (const std::string& resource : next->resources) q.mutable_filter()->add_resources(resource);
+  if (!next->resources.empty()) q.mutable_filter()->set_of_the_rest(true);
+  under_way_ = *next;
   token_ = session_.ask_beside(q);
   q.set_token(token_);
   question_ = std::move(q);
 }
 
 void ContentsSource::keep(Kept kept) {
-  kept.asked = {TimeNs(question_->from_ns()), TimeNs(question_->to_ns())};
+  kept.asked = under_way_;
   token_ = 0;
-  std::erase_if(kept_, [&](const Kept& k) { return k.asked.from == kept.asked.from; });
+  std::erase_if(kept_, [&](const Kept& k) {
+    return k.asked.time.from == kept.asked.time.from && k.asked.same_resources(kept.asked);
+  });
   kept_.push_front(std::move(kept));
   if (kept_.size() > kMostKept) kept_.pop_back();
   rest_.start();

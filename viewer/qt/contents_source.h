@@ -1,5 +1,5 @@
-// What chosen stretches of time consist of, of all resources and whatever is shown of them: asks the session,
-// beside the picture, one stretch after the other.
+// What chosen stretches of time consist of, of all resources or of some, whatever is shown of them: asks the
+// session, beside the picture, one stretch after the other.
 //
 // An answer is kept, and holds for what is over. What goes on is asked for again every kRest while somebody
 // looks; until then the older answer stands for it.
@@ -30,6 +30,9 @@ class ContentsSource : public QObject {
   struct Stretch {
     scene::TimeRange time;
     bool goes_on = false;
+    std::string node = {};                    // path; "": all
+    std::vector<std::string> resources = {};  // only these below it; none: all
+    bool same_resources(const Stretch& o) const { return node == o.node && resources == o.resources; }
   };
 
   explicit ContentsSource(Session& session, QObject* parent = nullptr);
@@ -48,7 +51,7 @@ class ContentsSource : public QObject {
 
  private:
   struct Kept {
-    scene::TimeRange asked;
+    Stretch asked;
     scene::StretchContents contents;
     QString trouble;
   };
@@ -60,6 +63,7 @@ class ContentsSource : public QObject {
   std::vector<Stretch> wanted_;
   std::deque<Kept> kept_;  // newest first
   std::optional<wire::ViewQuestion> question_;
+  Stretch under_way_;        // that question's
   std::uint64_t token_ = 0;  // under way; 0: none
   QTimer rest_;
 };

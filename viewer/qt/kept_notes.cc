@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QSaveFile>
 #include <QStandardPaths>
+#include <algorithm>
 
 namespace margay::viewer {
 namespace {
@@ -77,6 +78,10 @@ bool KeptNotes::add(command::RunNotes::Bookmark bookmark) {
   return change([&](command::RunNotes& notes) {
     if (notes.bookmarks.size() >= command::RunNotes::kMostBookmarks)
       return tr("there are %1 bookmarks already: remove one").arg(command::RunNotes::kMostBookmarks);
+    if (bookmark.pinned && command::pins_of(notes) >= command::RunNotes::kMostPins)
+      return tr("there are %1 pins already: remove one").arg(command::RunNotes::kMostPins);
+    if (bookmark.pinned && std::count(notes.bookmarks.begin(), notes.bookmarks.end(), bookmark) > 0)
+      return tr("it is pinned already");
     notes.bookmarks.push_back(std::move(bookmark));
     return QString();
   });

@@ -52,7 +52,7 @@ QVariant PinModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::DecorationRole && known) return state_box(row.largest[nth].first, session_.palette());
   if (role == Qt::ToolTipRole)
     return column == kRemove ? tr("remove this pin") : is_state ? row.trouble : text_of(row.of.note);
-  if (role == Qt::TextAlignmentRole && column == kRemove) return QVariant(Qt::AlignCenter);
+  if (role == Qt::TextAlignmentRole && column == kRemove) return QVariant(static_cast<int>(Qt::AlignCenter));
   if (role == Qt::EditRole && column == kWhen) return static_cast<qlonglong>(row.begin.value);
   if (role == Qt::EditRole && is_state) return known ? row.largest[nth].second : -1;
   if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
@@ -183,10 +183,11 @@ void PinsPanel::remove(int row) {
 }
 
 std::string PinsPanel::csv() const {
-  std::string out = "resource,time,state,share,state,share,state,share\r\n";
+  std::string out = "resource,begin (s),end (s),state,share,state,share,state,share\r\n";
   for (int i = 0; i < table_->model()->rowCount(); ++i) {
     const PinRow& row = model_->at(row_of(*table_, table_->model()->index(i, 0)));
-    out += text::csv_field(row.who.toStdString()) + "," + text::csv_field(row.when.toStdString());
+    out += text::csv_field(row.who.toStdString()) + "," + text::csv_field(row.of.of.from) + "," +
+           text::csv_field(row.of.of.to);
     for (std::size_t k = 0; k < 3; ++k)
       out += k < row.largest.size() ? "," + text::csv_field(row.largest[k].first.name) + "," +
                                           QString::number(row.largest[k].second).toStdString()

@@ -79,6 +79,7 @@ class Window : public QMainWindow {
   void make_look_menu();
   void make_filter_menu();
   void make_bookmark_menu();
+  void show_pins();
   void undo_look(bool redo);
   void make_states_menu();
   void make_alerts_menu();

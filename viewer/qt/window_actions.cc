@@ -1,6 +1,7 @@
 // The window's actions: everything there is to do, each in one menu with its keys.
 #include <QApplication>
 #include <QClipboard>
+#include <QDockWidget>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenuBar>
@@ -13,6 +14,7 @@
 #include "keys_dialog.h"
 #include "measure_menu.h"
 #include "paint.h"
+#include "pins.h"
 #include "silences_dialog.h"
 #include "window.h"
 
@@ -218,6 +220,26 @@ void Window::make_bookmark_menu() {
   menuBar()->addMenu(bookmarks);
   connect(bookmarks, &BookmarkMenu::said, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, kTimeNotice); });
+  // Not before the window is there.
+  connect(&kept_, &KeptNotes::changed, this, &Window::show_pins, Qt::QueuedConnection);
+}
+
+// There from the first pin on, gone with the last.
+void Window::show_pins() {
+  const bool any = command::pins_of(kept_.notes()) > 0;
+  auto* dock = findChild<QDockWidget*>("pins");
+  if (dock == nullptr && any) {
+    dock = new QDockWidget(tr("Pins"), this);
+    dock->setObjectName("pins");
+    dock->setWidget(new PinsPanel(session_, kept_, dock));
+    auto* alerts = findChild<QDockWidget*>("alerts");
+    addDockWidget(Qt::BottomDockWidgetArea, dock);
+    splitDockWidget(dock, alerts, Qt::Vertical);
+    look_->addAction(dock->toggleViewAction());
+  }
+  if (dock == nullptr) return;
+  dock->setVisible(any);
+  if (any) resizeDocks({dock}, {dock->sizeHint().height()}, Qt::Vertical);
 }
 
 void Window::undo_look(bool redo) {

@@ -50,6 +50,12 @@ TEST(RunNotes, WhatIsWrongIsSaidWithItsLine) {
   std::string many;
   for (std::size_t i = 0; i <= RunNotes::kMostBookmarks; ++i) many += "bookmark margay://\n";
   EXPECT_THAT(why(many), HasSubstr("more than 128 bookmarks"));
+  std::string pins;
+  for (std::size_t i = 0; i < RunNotes::kMostPins; ++i) pins += "pin margay://#t=1-2&r=/a,/b\n";
+  EXPECT_EQ(why(pins), "");
+  EXPECT_EQ(pins_of(*parse_run_notes(pins)), RunNotes::kMostPins);
+  EXPECT_EQ(text_of(*parse_run_notes(pins)), pins);
+  EXPECT_THAT(why(pins + "pin margay://\n"), HasSubstr("more than 8 pins"));
   EXPECT_THAT(why(std::string(RunNotes::kLongestText + 1, '#')), HasSubstr("longer than 1048576 bytes"));
 }
 

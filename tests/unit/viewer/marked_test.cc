@@ -79,6 +79,7 @@ TEST(Marked, TheListOfStatesIsOfItUntilEscape) {
 TEST(Marked, TheListIsCopiedAsCsv) {
   Shown s;
   mark_two(s);
+  s.window.states().table().setFocus();
   QTest::keyClick(&s.window.states().table(), Qt::Key_C, Qt::ControlModifier);
   const std::string text = QApplication::clipboard()->text().toStdString();
   EXPECT_THAT(text, testing::StartsWith("state,family,"));
