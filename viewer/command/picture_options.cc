@@ -25,7 +25,7 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
       ->needs(connect);
   app.add_option("--size", o.size, "size of the window or picture in pixels (default: 1280x720)")
       ->type_name("WIDTHxHEIGHT");
-  app.add_option("--from", o.from, "begin of the time range, since the begin of the run: 12, 1min")
+  app.add_option("--from", o.from, "begin of the range: since the run's begin (12, 1min), or 12:38:05")
       ->type_name("TIME");
   app.add_option("--to", o.to, "end of the time range")->type_name("TIME");
   app.add_option("--node", o.node, "only this node of the hierarchy, e.g. /node7")->type_name("NODE");
@@ -48,8 +48,8 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
       ->type_name("POLICY")
       ->check(CLI::IsMember({"noise", "jump"}));
   app.add_option("--operator", o.measure,
-                 "what is measured: duration (default), occurrences, bytes, messages, mean:VARIABLE, "
-                 "max:VARIABLE, rate:VARIABLE, length")
+                 "duration (default), occurrences, bytes, messages, length, or of a variable mean:NAME, "
+                 "max:NAME, rate:NAME")
       ->type_name("WORD");
   app.add_option("--cut", o.cuts,
                  "spatiotemporal (default: in space and time at once), spatial (nodes only, all time) or "
@@ -72,6 +72,9 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
       ->type_name("PIXELS")
       ->check(CLI::Range(1, 64));
   app.add_flag("--clock", o.clock, "times of day, in the time zone here, not since the begin of the run");
+  app.add_option("--unit", o.unit, "unit of the time axis: auto (default), h, min, s, ms, us")
+      ->type_name("UNIT")
+      ->check(CLI::IsMember({"auto", "h", "min", "s", "ms", "us"}));
   app.add_flag("--dark", o.dark, "light lines on a dark ground");
   app.add_option(
          "--colours", o.colours,
@@ -99,6 +102,7 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--operator", o.measure, "");
   add("--cut", o.cuts, "");
   add("--picture", o.picture, "");
+  add("--unit", o.unit, "");
   add("--colours", o.colours, "");
   add("--threshold", std::to_string(o.threshold), "0");
   for (const std::string& state : o.states) out.push_back("--state=" + state);

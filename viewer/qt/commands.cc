@@ -95,11 +95,17 @@ Source action_source(const QMenuBar& menus, const QAction* itself, bool giving_w
   const auto plain = [](QString text) { return text.remove('&').remove("..."); };
   for (const QAction* entry : menus.actions()) {
     if (entry->menu() == nullptr) continue;
-    for (QAction* a : entry->menu()->actions()) {
-      if (a->isSeparator() || a == itself || !a->isEnabled()) continue;
-      if (a->property(kGivesWay).toBool() != giving_way) continue;
+    const auto add = [&](QAction* a, const QString& where) {
+      if (a->isSeparator() || a == itself || !a->isEnabled()) return;
+      if (a->property(kGivesWay).toBool() != giving_way) return;
       actions.emplace_back(a);
-      out.texts.push_back((plain(entry->text()) + ": " + plain(a->text())).toStdString());
+      out.texts.push_back((where + ": " + plain(a->text())).toStdString());
+    };
+    for (QAction* a : entry->menu()->actions()) {
+      const QString where = plain(entry->text());
+      add(a, where);
+      for (QAction* below : a->menu() == nullptr ? QList<QAction*>() : a->menu()->actions())
+        add(below, where + ": " + plain(a->text()));
     }
   }
   out.command = [actions, texts = out.texts](std::size_t i) {

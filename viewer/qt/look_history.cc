@@ -28,6 +28,7 @@ LookHistory::Look LookHistory::now() const {
           session_.shows_bands(),
           session_.times().by_clock,
           session_.threshold(),
+          session_.times().unit,
           session_.palette().theme(),
           session_.palette().hues()};
 }
@@ -69,6 +70,7 @@ void LookHistory::apply(const Look& look) {
   session_.set_bands(look.bands);
   session_.set_by_clock(look.by_clock);
   session_.set_threshold(look.threshold);
+  session_.set_unit(look.unit);
   if (look.theme != was.theme) session_.set_theme(look.theme);
   if (look.hues != was.hues) session_.set_hues(look.hues);
   applying_ = false;
@@ -85,6 +87,7 @@ QString LookHistory::difference(const Look& a, const Look& b) {
   if (a.bands != b.bands) return tr("collective calls as bands");
   if (a.by_clock != b.by_clock) return tr("times by the wall clock");
   if (a.threshold != b.threshold) return tr("small parts");
+  if (a.unit != b.unit) return tr("unit of the time axis");
   return a.theme != b.theme ? tr("dark") : tr("palette");
 }
 

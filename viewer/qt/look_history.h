@@ -1,6 +1,6 @@
 // How things looked before, to be undone and done again: p or its policy, the time line's p, what is folded
-// and searched, how small parts are drawn, single calls, messages and bands, times, theme and palette. Where
-// one has been in the run is not part of it: that is the session's history (Back).
+// and searched, how small parts are drawn, single calls, messages and bands, times and their unit, theme and
+// palette. Where one has been in the run is not part of it: that is the session's history (Back).
 //
 // A letter typed in a search after another is one step with it. Bounded: kMost steps.
 //
@@ -43,6 +43,7 @@ class LookHistory : public QObject {
     Session::Calls calls = Session::Calls::kNever;
     bool messages = true, bands = true, by_clock = false;
     double threshold = 0;
+    scene::TimeUnit unit = scene::TimeUnit::kAuto;
     scene::Theme theme = scene::Theme::kLight;
     scene::Hues hues = scene::Hues::kOkabeIto;
     bool operator==(const Look&) const = default;

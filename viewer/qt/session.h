@@ -103,6 +103,8 @@ class Session : public QObject {
   scene::Times times() const;
   // Not kept: that is the window's business.
   void set_by_clock(bool by_clock);
+  // Of the time axis; not kept either.
+  void set_unit(scene::TimeUnit unit);
   bool waiting() const { return waiting_; }
   bool held() const { return held_; }
   // The picture goes on with the run.
@@ -331,6 +333,7 @@ class Session : public QObject {
     Calls calls = Calls::kNever;
     bool messages = true, bands = true, by_clock = false, steps_of_time = false;
     double threshold = scene::kUsualThreshold;
+    scene::TimeUnit unit = scene::TimeUnit::kAuto;
   } look_;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;

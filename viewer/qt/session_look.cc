@@ -1,10 +1,10 @@
 // How a run looks: the states that a session knows, their colours, how times are told; what is measured of
 // it, and what is left out.
-#include <ctime>
 #include <set>
 #include <unordered_set>
 #include <utility>
 
+#include "margay/base/zone.h"
 #include "margay/scene/statistics.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
@@ -21,12 +21,6 @@ bool is_state(wire::StateFamily family) {
 
 constexpr std::int64_t kReplayedSlices = 256;
 constexpr DurationNs kOneDay = seconds(86'400);
-
-std::int64_t utc_offset_at(TimeNs wall) {
-  const auto then = static_cast<std::time_t>(wall.value / 1'000'000'000);
-  std::tm local{};
-  return localtime_r(&then, &local) != nullptr ? local.tm_gmtoff : 0;
-}
 
 // What else of a question may come later: a p, a token of more digits.
 constexpr std::size_t kSpare = 64;
@@ -98,6 +92,7 @@ scene::Times Session::times() const {
   out.zero = !data_->empty() ? data_->zero : all ? all->from : TimeNs();
   if (scene::is_wall_clock(out.zero)) out.utc_offset_s = utc_offset_at(out.zero);
   out.by_clock = look_.by_clock;
+  out.unit = look_.unit;
   out.dated = all && all->to - all->from > kOneDay;
   return out;
 }
@@ -138,6 +133,10 @@ void Session::set_by_clock(bool by_clock) {
   if (std::exchange(look_.by_clock, by_clock) == by_clock) return;
   emit view_changed();
   emit status_changed();
+}
+
+void Session::set_unit(scene::TimeUnit unit) {
+  if (std::exchange(look_.unit, unit) != unit) emit view_changed();
 }
 
 void Session::set_measure(const std::string& measure) {

@@ -79,4 +79,14 @@ void keep_number(const QString& name, double value) {
   settings.setValue(name, value);
 }
 
+QString kept_word(const QString& name) {
+  const QSettings settings(in_folder("viewer.ini"), QSettings::IniFormat);
+  return settings.value(name).toString();
+}
+
+void keep_word(const QString& name, const QString& word) {
+  QSettings settings(in_folder("viewer.ini"), QSettings::IniFormat);
+  settings.setValue(name, word);
+}
+
 }  // namespace margay::viewer

@@ -38,6 +38,8 @@ class ColourFile {
 
 // Switches: whether pictures have Tol's palette, not Okabe and Ito's.
 inline constexpr const char* kTolSwitch = "tol";
+// The unit of the time axis, a word (scene::unit_word()).
+inline constexpr const char* kUnitWord = "unit";
 // Whether times are told by the wall clock.
 inline constexpr const char* kClockSwitch = "clock";
 
@@ -47,5 +49,8 @@ void keep_switch(const QString& name, bool on);
 // A number that a person chose, the same; `otherwise` also for what is none, or not from least to most.
 double kept_number(const QString& name, double otherwise, double least, double most);
 void keep_number(const QString& name, double value);
+// A word, the same; "" if none was ever kept. It may be anything: the file is a person's.
+QString kept_word(const QString& name);
+void keep_word(const QString& name, const QString& word);
 
 }  // namespace margay::viewer

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "margay/base/ids.h"
+#include "margay/base/time_of_day.h"
 #include "margay/command/link.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
@@ -62,6 +63,7 @@ Result<Wanted> wanted_of(const command::PictureOptions& options) {
     return wrong("cut " + o.cuts + ": expected spatiotemporal, spatial or product");
   w.picture = o.picture;
   w.clock = o.clock;
+  if (!o.unit.empty()) w.unit = scene::unit_of_word(o.unit);
   if (const PictureKind& kind = picture_kind(o.picture);
       !w.subject.measure.empty() && (kind.sums || kind.calls != Session::Calls::kNever))
     return wrong("--operator " + o.measure + ": --picture " + o.picture +
@@ -74,9 +76,15 @@ Result<Wanted> wanted_of(const command::PictureOptions& options) {
     if (!p) return wrong("--p: " + p.error().message);
     w.subject.p = *p;
   }
-  for (const auto& [text, to, option] :
-       {std::tuple(&o.from, &w.from, "--from"), std::tuple(&o.to, &w.to, "--to")}) {
+  for (const auto& [text, to, time, option] :
+       {std::tuple(&o.from, &w.from, &w.from_time, "--from"), std::tuple(&o.to, &w.to, &w.to_time, "--to")}) {
     if (text->empty()) continue;
+    if (looks_like_time_of_day(*text)) {
+      if (const auto t = parse_time_of_day(*text); !t)
+        return wrong(std::string(option) + ": " + t.error().message);
+      *time = *text;
+      continue;
+    }
     const auto d = scene::parse_duration(*text);
     if (!d) return wrong(std::string(option) + ": " + d.error().message);
     *to = *d;
@@ -93,7 +101,7 @@ Result<Wanted> wanted_of(const command::PictureOptions& options) {
 Result<scene::Subject> subject_of(const Wanted& w, bool archive, const Session& session) {
   scene::Subject s = w.subject;
   const auto bounds = session.bounds();
-  if (!w.from && !w.to) {
+  if (!w.from && !w.to && w.from_time.empty() && w.to_time.empty()) {
     if (archive && bounds && bounds->to > bounds->from) s.time = bounds;
     return s;
   }
@@ -104,6 +112,13 @@ Result<scene::Subject> subject_of(const Wanted& w, bool archive, const Session& 
   scene::TimeRange range = bounds.value_or(scene::TimeRange{});
   if (w.from) range.from = zero + *w.from;
   if (w.to) range.to = zero + *w.to;
+  for (const auto& [text, bound, option] :
+       {std::tuple(&w.from_time, &range.from, "--from: "), std::tuple(&w.to_time, &range.to, "--to: ")}) {
+    if (text->empty() || !bounds) continue;
+    const auto t = moment_of_day(*text, bounds->from, bounds->to, session.times().utc_offset_s);
+    if (!t) return wrong(option + t.error().message);
+    *bound = *t;
+  }
   if (range.to <= range.from) return wrong("--from: the run does not reach so far");
   s.time = range;
   return s;
@@ -179,6 +194,7 @@ void Viewer::seen() {
   window_->set_place(attachment_->place(session_->report()).toStdString(), attachment_->to().connect);
   if (wanted_.threshold) session_->set_threshold(*wanted_.threshold);
   if (wanted_.clock) session_->set_by_clock(true);
+  if (wanted_.unit) session_->set_unit(*wanted_.unit);
   add_actions();
   window_->resize(wanted_.size);
   window_->show();
@@ -193,6 +209,7 @@ void Viewer::seen() {
   // Of the next one that is chosen, all is looked at.
   wanted_.from.reset();
   wanted_.to.reset();
+  wanted_.from_time.clear(), wanted_.to_time.clear();
   wanted_.subject = {};
 }
 
@@ -282,6 +299,7 @@ int render(const Wanted& w, const QString& file) {
         }
         if (w.threshold) session->set_threshold(*w.threshold);
         session->set_by_clock(w.clock);
+        session->set_unit(w.unit.value_or(scene::TimeUnit::kAuto));
         QObject::connect(&*session, &Session::report_changed, &*session, [&] {
           if (!std::exchange(asked, true)) {
             const auto subject = subject_of(w, attachment.is_archive(), *session);

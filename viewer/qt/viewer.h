@@ -25,12 +25,14 @@ struct Wanted {
   Wish wish;
   scene::Subject subject;  // without time
   std::optional<DurationNs> from, to;
+  std::string from_time, to_time;  // instead: times of day, of a run that is not known yet; "": none
   QSize size;
   scene::Theme theme = scene::Theme::kLight;
   std::optional<scene::Hues> hues;
   std::string picture;              // PictureOptions::picture
   std::optional<double> threshold;  // pixels
   bool clock = false;
+  std::optional<scene::TimeUnit> unit;
 };
 // The error is a sentence that begins with the option.
 Result<Wanted> wanted_of(const command::PictureOptions& options);

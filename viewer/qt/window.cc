@@ -83,6 +83,7 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
     show_status();
   });
   session_.set_by_clock(kept_switch(kClockSwitch, false));
+  session_.set_unit(scene::unit_of_word(kept_word(kUnitWord).toStdString()).value_or(scene::TimeUnit::kAuto));
   notifier_.set_on(kept_switch("notify", false));
   session_.set_threshold(
       kept_number("threshold", scene::kUsualThreshold, scene::kLeastThreshold, scene::kMostThreshold));

@@ -77,6 +77,8 @@ class Window : public QMainWindow {
   void make_picture_menu();
   void make_go_menu();
   void make_look_menu();
+  void make_unit_menu();
+  void set_unit(scene::TimeUnit unit);
   void make_filter_menu();
   void make_bookmark_menu();
   void show_pins();

@@ -1,4 +1,5 @@
 // The window's actions: everything there is to do, each in one menu with its keys.
+#include <QActionGroup>
 #include <QApplication>
 #include <QClipboard>
 #include <QDockWidget>
@@ -49,6 +50,7 @@ void Window::make_actions() {
   make_go_menu();
   make_bookmark_menu();
   make_look_menu();
+  make_unit_menu();
   menuBar()->addMenu(new MeasureMenu(session_, this));
   menuBar()->addMenu(new CutsMenu(session_, this));
   make_filter_menu();
@@ -195,6 +197,44 @@ void Window::make_look_menu() {
     keep_switch(kTolSwitch, hues_->isChecked());
   });
   hues_->setCheckable(true);
+}
+
+// Of the time axis.
+void Window::make_unit_menu() {
+  QMenu* menu = look_->addMenu(tr("Unit of the time a&xis"));
+  auto* group = new QActionGroup(this);
+  for (const scene::TimeUnit unit : scene::kTimeUnits) {
+    const QString word = text_of(scene::unit_word(unit));
+    QAction* a = action(menu, unit == scene::TimeUnit::kAuto ? tr("as fits") : word, {},
+                        [this, unit] { set_unit(unit); });
+    a->setCheckable(true);
+    a->setData(static_cast<int>(unit));
+    group->addAction(a);
+  }
+  const auto show = [this, group] {
+    for (QAction* a : group->actions())
+      a->setChecked(a->data().toInt() == static_cast<int>(session_.times().unit));
+  };
+  connect(menu, &QMenu::aboutToShow, this, show);
+  // By its name it is opened where one looks.
+  connect(menu->menuAction(), &QAction::triggered, menu,
+          [this, menu] { menu->popup(mapToGlobal(rect().center())); });
+  show();
+  action(look_, tr("Another unit of the time axis"), {QKeySequence("Shift+W")}, [this] {
+    const auto next = (static_cast<std::size_t>(session_.times().unit) + 1) % std::size(scene::kTimeUnits);
+    set_unit(scene::kTimeUnits[next]);
+  });
+}
+
+// Kept at once, as all that is chosen here.
+void Window::set_unit(scene::TimeUnit unit) {
+  session_.set_unit(unit);
+  keep_word(kUnitWord, text_of(scene::unit_word(unit)));
+  const QString in = unit == scene::TimeUnit::kAuto ? tr("what fits") : text_of(scene::unit_word(unit));
+  statusBar()->showMessage(session_.times().clock()
+                               ? tr("the time axis is in %1 where it is not by the clock").arg(in)
+                               : tr("the time axis is in %1").arg(in),
+                           kThresholdNotice);
 }
 
 // Kept at once: the next window begins with it.

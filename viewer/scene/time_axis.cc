@@ -27,6 +27,54 @@ std::vector<std::int64_t> all_steps() {
   return steps;
 }
 
+struct UnitOfAxis {
+  std::int64_t ns = 0;  // 0: as fits
+  const char* text = "";
+};
+UnitOfAxis unit_of_axis(const Times& times) {
+  if (times.clock()) return {};
+  switch (times.unit) {
+    case TimeUnit::kHours:
+      return {internal::kHour, " h"};
+    case TimeUnit::kMinutes:
+      return {internal::kMinute, " min"};
+    case TimeUnit::kSeconds:
+      return {internal::kSecond, " s"};
+    case TimeUnit::kMilliseconds:
+      return {internal::kSecond / 1000, " ms"};
+    case TimeUnit::kMicroseconds:
+      return {internal::kSecond / 1'000'000, " µs"};
+    case TimeUnit::kAuto:
+      break;
+  }
+  return {};
+}
+
+// 1, 2, 5 times a power of ten of the unit, ascending: all that are whole nanoseconds and fit 64 bits.
+std::vector<std::int64_t> steps_in(std::int64_t unit_ns) {
+  std::vector<std::int64_t> steps;
+  std::int64_t least = unit_ns;
+  while (least % 10 == 0) least /= 10;
+  for (std::int64_t decade = least; decade < INT64_MAX / 50; decade *= 10)
+    for (const std::int64_t k : {1, 2, 5}) steps.push_back(k * decade);
+  return steps;
+}
+
+// Exactly, and as it can be typed: "-1500.25 ms". What has no end in its unit is cut behind twelve digits.
+std::string text_in(Wide ns, const UnitOfAxis& unit) {
+  const bool before = ns < 0;
+  if (before) ns = -ns;
+  std::string out = (before ? "-" : "") + std::to_string(static_cast<std::uint64_t>(ns / unit.ns));
+  Wide rest = ns % unit.ns;
+  for (int digit = 0; rest > 0 && digit < 12; ++digit) {
+    if (digit == 0) out += '.';
+    rest *= 10;
+    out += static_cast<char>('0' + static_cast<int>(rest / unit.ns));
+    rest %= unit.ns;
+  }
+  return out + unit.text;
+}
+
 Wide floor_div(Wide a, Wide b) {
   return a / b - (a % b < 0 ? 1 : 0);
 }
@@ -42,6 +90,7 @@ class Ruler {
   Ruler(TimeRange range, const Times& times, double width)
       : range_(range),
         times_(times),
+        unit_(unit_of_axis(times)),
         zero_(times.zero),
         px_per_ns_(width / static_cast<double>(length(range))) {
     if (!times.clock()) return;
@@ -67,6 +116,7 @@ class Ruler {
     const auto near = [](Wide x) {
       return static_cast<std::int64_t>(std::clamp<Wide>(x, Limits::min(), Limits::max()));
     };
+    if (unit_.ns > 0) return text_in(k * step, unit_);
     if (!times_.clock()) return exact_text(DurationNs(near(k * step)));
     const internal::LocalTime t =
         internal::local_time(TimeNs(near(k * step + zero_.value)), *times_.utc_offset_s);
@@ -77,6 +127,7 @@ class Ruler {
  private:
   TimeRange range_;
   const Times& times_;
+  UnitOfAxis unit_;
   TimeNs zero_;
   double px_per_ns_;
 };
@@ -86,7 +137,10 @@ class Ruler {
 Axis time_axis(TimeRange range, const Times& times, const AxisOptions& options) {
   Axis axis;
   if (!(range.from < range.to) || !(options.width > 0) || !std::isfinite(options.width)) return axis;
-  static const std::vector<std::int64_t> kSteps = all_steps();
+  static const std::vector<std::int64_t> kFitting = all_steps();
+  const std::int64_t unit = unit_of_axis(times).ns;
+  const std::vector<std::int64_t> in_unit = unit > 0 ? steps_in(unit) : std::vector<std::int64_t>();
+  const std::vector<std::int64_t>& steps = unit > 0 ? in_unit : kFitting;
   const Ruler ruler(range, times, options.width);
   const double character = std::max(options.character_px, 0.1), gap = std::max(options.gap_px, 0.0);
   // The shortest label is "0 s": what has no room for that need not be tried.
@@ -99,12 +153,12 @@ Axis time_axis(TimeRange range, const Times& times, const AxisOptions& options) 
       if (static_cast<double>(characters(ruler.label(k, step, step))) * character > room) return false;
     return true;
   };
-  const auto found = std::find_if(kSteps.begin(), kSteps.end(), fits);
-  const std::int64_t step = found == kSteps.end() ? kSteps.back() : *found;
+  const auto found = std::find_if(steps.begin(), steps.end(), fits);
+  const std::int64_t step = found == steps.end() ? steps.back() : *found;
   axis.step = DurationNs(step);
   // Between two labels the closest ticks that fall on them and have room.
   std::int64_t fine = step;
-  for (auto it = kSteps.begin(); it != kSteps.end() && *it < step; ++it)
+  for (auto it = steps.begin(); it != steps.end() && *it < step; ++it)
     if (step % *it == 0 && ruler.px(*it) >= std::max(options.least_tick_px, 1.0) &&
         ruler.last(*it) - ruler.first(*it) < static_cast<Wide>(kMostTicks)) {
       fine = *it;

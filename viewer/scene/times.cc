@@ -6,15 +6,34 @@
 #include "clock.h"
 #include "durations.h"
 #include "margay/base/calendar.h"
+#include "margay/base/pair_table.h"
+#include "margay/base/time_of_day.h"
 #include "margay/scene/time_axis.h"
 
 namespace margay::scene {
 
 using internal::minus;
 
+namespace {
+
+constexpr std::pair<TimeUnit, const char*> kUnitWords[] = {
+    {TimeUnit::kAuto, "auto"}, {TimeUnit::kHours, "h"},         {TimeUnit::kMinutes, "min"},
+    {TimeUnit::kSeconds, "s"}, {TimeUnit::kMilliseconds, "ms"}, {TimeUnit::kMicroseconds, "us"}};
+
+}  // namespace
+
+std::string unit_word(TimeUnit unit) {
+  return second_of(kUnitWords, unit, "auto");
+}
+
+std::optional<TimeUnit> unit_of_word(std::string_view word) {
+  for (const auto& [unit, its] : kUnitWords)
+    if (word == its) return unit;
+  return std::nullopt;
+}
+
 bool is_wall_clock(TimeNs begin) {
-  constexpr std::int64_t kYear2000 = 946'684'800 * internal::kSecond;
-  return begin.value >= kYear2000;
+  return counts_from_epoch(begin);
 }
 
 std::string no_clock_text() {

@@ -1,19 +1,17 @@
 // What somebody types as a stretch of time: times.h.
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "clock.h"
 #include "durations.h"
-#include "margay/base/calendar.h"
 #include "margay/base/text.h"
+#include "margay/base/time_of_day.h"
 #include "margay/scene/time_axis.h"
 #include "margay/scene/times.h"
 
 namespace margay::scene {
 namespace {
 
-using internal::kDay;
 using internal::minus;
 using internal::plus;
 
@@ -29,59 +27,6 @@ tl::unexpected<Error> wrong_time(const std::string& sentence) {
 
 std::string in_quotes(std::string_view text) {
   return "\"" + clean_utf8(text, 60) + "\"";
-}
-
-// A number of so many digits off the front, from least to most.
-std::optional<int> digits(std::string_view& text, std::size_t fewest, std::size_t most, int least, int last) {
-  int value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const auto length = static_cast<std::size_t>(stop - text.data());
-  if (error != std::errc() || text.front() == '-' || length < fewest || length > most || value < least ||
-      value > last)
-    return std::nullopt;
-  text.remove_prefix(length);
-  return value;
-}
-
-bool skip(std::string_view& text, char c) {
-  if (!text.starts_with(c)) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
-// "12:38", "12:38:05", "12:38:05.25": ns of the day.
-std::optional<std::int64_t> time_of_day(std::string_view text) {
-  const auto hour = digits(text, 1, 2, 0, 23);
-  if (!hour || !skip(text, ':')) return std::nullopt;
-  const auto minute = digits(text, 2, 2, 0, 59);
-  if (!minute) return std::nullopt;
-  std::int64_t ns = *hour * internal::kHour + *minute * internal::kMinute;
-  if (text.empty()) return ns;
-  const auto second = skip(text, ':') ? digits(text, 2, 2, 0, 59) : std::nullopt;
-  if (!second) return std::nullopt;
-  ns += *second * internal::kSecond;
-  if (text.empty()) return ns;
-  if (!skip(text, '.') || text.empty() || text.size() > 9) return std::nullopt;
-  std::int64_t unit = internal::kSecond;
-  for (; !text.empty(); text.remove_prefix(1)) {
-    if (text.front() < '0' || text.front() > '9') return std::nullopt;
-    ns += (text.front() - '0') * (unit /= 10);
-  }
-  return ns;
-}
-
-// "2026-11-20", with a blank or a T behind it, off the front.
-std::optional<std::int64_t> day_before_time(std::string_view& text) {
-  const auto year = digits(text, 4, 4, 1970, 2262);
-  if (!year || !skip(text, '-')) return std::nullopt;
-  const auto month = digits(text, 2, 2, 1, 12);
-  if (!month || !skip(text, '-')) return std::nullopt;
-  const auto day = digits(text, 2, 2, 1, 31);
-  if (!day || !(skip(text, ' ') || skip(text, 'T'))) return std::nullopt;
-  const CalendarDay found{*year, *month, *day};
-  if (!is_calendar_day(found)) return std::nullopt;
-  text = unpadded(text);
-  return days_since_1970(found);
 }
 
 class TimeParser {
@@ -123,7 +68,7 @@ class TimeParser {
   // `after`: what stands before "..", for a time of day without a day.
   Result<TimeNs> moment(std::string_view typed, std::optional<TimeNs> after = std::nullopt) const {
     const std::string_view text = unpadded(typed);
-    if (text.find(':') == std::string_view::npos) {
+    if (!looks_like_time_of_day(text)) {
       const auto since = parse_duration(text);
       if (!since) return tl::unexpected(since.error());
       return TimeNs(plus(times_.zero.value, since->value));
@@ -132,14 +77,10 @@ class TimeParser {
       return wrong_time(in_quotes(text) +
                         " is a time of day, which this run's times do not tell: they count from its begin, "
                         "as in 12.5 s");
-    std::string_view rest = text;
-    const auto day = text.find('-') == std::string_view::npos ? std::nullopt : day_before_time(rest);
-    const auto of_day = time_of_day(rest);
-    if (!of_day || (!day && rest.size() != text.size()))
-      return wrong_time(in_quotes(text) +
-                        " is not a time of day; those look like 12:38, 12:38:05.25 or 2026-11-20 12:38");
-    if (day) return at(*day, *of_day);
-    return after ? next(*of_day, *after) : nearest(*of_day);
+    const auto typed_time = parse_time_of_day(text);
+    if (!typed_time) return tl::unexpected(typed_time.error());
+    if (typed_time->day) return at(*typed_time->day, typed_time->of_day);
+    return after ? next(typed_time->of_day, *after) : nearest(typed_time->of_day);
   }
 
   TimeNs nearest(std::int64_t of_day) const {

@@ -39,6 +39,52 @@ TEST(TimeAxis, LabelsOnWholeSteps) {
   EXPECT_THAT(labels(axis_of(0, 90 * kS, 400)), ElementsAre("0 s", "20 s", "40 s", "1 min", "1 min 20 s"));
 }
 
+TEST(TimeAxis, IsInTheUnitThatSomebodyChose) {
+  const auto in = [](TimeUnit unit, std::int64_t from, std::int64_t to, std::int64_t zero = 0) {
+    Times times{TimeNs(zero)};
+    times.unit = unit;
+    AxisOptions o;
+    o.width = 400;
+    return labels(time_axis({TimeNs(from), TimeNs(to)}, times, o));
+  };
+  EXPECT_THAT(in(TimeUnit::kMilliseconds, 0, 2 * kS),
+              ElementsAre("0 ms", "500 ms", "1000 ms", "1500 ms", "2000 ms"));
+  EXPECT_THAT(in(TimeUnit::kSeconds, 0, 90 * kS),
+              ElementsAre("0 s", "10 s", "20 s", "30 s", "40 s", "50 s", "60 s", "70 s", "80 s", "90 s"));
+  EXPECT_THAT(in(TimeUnit::kMinutes, 0, 90 * kS), ElementsAre("0 min", "0.5 min", "1 min", "1.5 min"));
+  EXPECT_THAT(in(TimeUnit::kHours, 0, 90 * kS),
+              ElementsAre("0 h", "0.005 h", "0.01 h", "0.015 h", "0.02 h", "0.025 h"));
+  EXPECT_THAT(in(TimeUnit::kMicroseconds, -kMs, kMs),
+              ElementsAre("-1000 µs", "-500 µs", "0 µs", "500 µs", "1000 µs"));
+  EXPECT_THAT(in(TimeUnit::kAuto, 0, 10 * kS), ElementsAre("0 s", "2 s", "4 s", "6 s", "8 s", "10 s"));
+  // However little is seen of how much, there are no more ticks, and each label is what its tick is.
+  for (const TimeUnit unit : kTimeUnits)
+    for (const std::int64_t length : {std::int64_t{5}, std::int64_t{1000}, kS, 400 * kD}) {
+      Times times;
+      times.unit = unit;
+      AxisOptions o;
+      o.width = 600;
+      const Axis axis = time_axis({TimeNs(kD), TimeNs(kD + length)}, times, o);
+      EXPECT_LE(axis.ticks.size(), 200u);
+      for (const Tick& t : axis.ticks) {
+        if (t.label.empty()) continue;
+        const auto back = parse_duration(t.label);
+        ASSERT_TRUE(back) << t.label;
+        EXPECT_NEAR(static_cast<double>((*back - (t.time - TimeNs())).value), 0, 1) << t.label;
+      }
+    }
+  Times clock{TimeNs(0), 0, true};
+  clock.unit = TimeUnit::kMilliseconds;
+  EXPECT_THAT(labels(time_axis({TimeNs(0), TimeNs(2 * kMin)}, clock, {400})), testing::Contains("00:01:00"));
+}
+
+TEST(TimeAxis, UnitsHaveAWord) {
+  for (const TimeUnit unit : kTimeUnits) EXPECT_EQ(unit_of_word(unit_word(unit)), unit);
+  EXPECT_EQ(unit_word(TimeUnit::kMicroseconds), "us");
+  EXPECT_FALSE(unit_of_word("parsec"));
+  EXPECT_FALSE(unit_of_word(""));
+}
+
 TEST(TimeAxis, CountsFromZero) {
   const std::int64_t zero = 1'700'000'000'123'456'789;
   const Axis axis = axis_of(zero - 3 * kS, zero + 3 * kS, 300, zero);

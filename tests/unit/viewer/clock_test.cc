@@ -6,6 +6,7 @@
 #include <QStatusBar>
 #include <ctime>
 
+#include "commands.h"
 #include "phases.h"
 #include "settings.h"
 #include "shown.h"
@@ -135,6 +136,32 @@ TEST(WallClock, TellsWhenPhasesBegin) {
   EXPECT_EQ(cell(StretchModel::kBegin), "12:00:01");
   EXPECT_EQ(cell(StretchModel::kEnd), "12:00:03");
   EXPECT_EQ(cell(StretchModel::kLasted), "2.0 s");
+}
+
+TEST(UnitOfTheAxis, IsChosenByTheMenuAKeyOrItsNameAndKept) {
+  Shown s;
+  const QImage before = s.overview().grab().toImage();
+  QTest::keyClick(&s.window, Qt::Key_W, Qt::ShiftModifier);
+  EXPECT_EQ(s.session.times().unit, scene::TimeUnit::kHours);
+  EXPECT_THAT(s.window.statusBar()->currentMessage().toStdString(), HasSubstr("the time axis is in h"));
+  EXPECT_NE(s.overview().grab().toImage(), before);
+  EXPECT_EQ(kept_word(kUnitWord), "h");
+  const Commands commands(s.session, *s.window.menuBar(), nullptr, {});
+  const Commands::Found found = commands.find("unit of the time axis: ms");
+  ASSERT_FALSE(found.shown.empty());
+  found.shown[0].run();
+  EXPECT_EQ(s.session.times().unit, scene::TimeUnit::kMilliseconds);
+  QTest::keyClick(&s.window, Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(s.session.times().unit, scene::TimeUnit::kHours);
+  {
+    keep_word(kUnitWord, "ms");
+    Window next(s.session, "r0");
+    EXPECT_EQ(s.session.times().unit, scene::TimeUnit::kMilliseconds);
+    keep_word(kUnitWord, "nonsense");
+    Window other(s.session, "r0");
+    EXPECT_EQ(s.session.times().unit, scene::TimeUnit::kAuto);
+  }
+  keep_word(kUnitWord, "auto");
 }
 
 }  // namespace clock_test

@@ -237,6 +237,9 @@ TEST(Looks, AreUndoneAndDoneAgain) {
   EXPECT_TRUE(s.session.shows_bands());
   looks.redo();
   EXPECT_FALSE(s.session.shows_bands());
+  s.session.set_unit(scene::TimeUnit::kMilliseconds);
+  EXPECT_EQ(looks.undo(), "unit of the time axis");
+  EXPECT_EQ(s.session.times().unit, scene::TimeUnit::kAuto);
   // What is done now takes the place of what was undone.
   s.session.set_messages(false);
   EXPECT_FALSE(looks.can_redo());

@@ -508,6 +508,7 @@ TEST(PictureOptions, AreHandedOn) {
   all.threshold = 12;
   all.dark = true;
   all.clock = true;
+  all.unit = "ms";
   all.colours = "tol";
   for (const command::PictureOptions& told : {all, command::PictureOptions()}) {
     CLI::App app;

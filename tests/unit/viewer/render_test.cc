@@ -246,6 +246,28 @@ TEST_F(Render, BarsOverTime) {
   EXPECT_NE(difference(image, render_again(bars + QStringList{"--from", "10", "--to", "20"})), "");
 }
 
+TEST_F(Render, TheTimeAxisIsInTheUnitThatIsAskedFor) {
+  EXPECT_THAT(svg_of({}), AllOf(HasSubstr(">30 s<"), Not(HasSubstr(">30000 ms<"))));
+  EXPECT_THAT(svg_of({"--unit", "ms"}), AllOf(Not(HasSubstr(">30 s<")), HasSubstr(">30000 ms<")));
+  EXPECT_THAT(svg_of({"--unit", "min"}), HasSubstr(">0.5 min<"));
+  EXPECT_THAT(svg_of({"--picture", "bars", "--unit", "ms"}), HasSubstr(" ms<"));
+  const Said said = render("example", {"--unit", "parsec"});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.words, HasSubstr("--unit"));
+}
+
+// The example begins at 15:15:16.9 UTC.
+TEST_F(Render, TimesOfDayAreAStretchToo) {
+  qputenv("TZ", "UTC");
+  const QImage since = render_again({"--from", "10", "--to", "20"});
+  EXPECT_EQ(difference(since, render_again({"--from", "15:15:26.9", "--to", "2026-11-22 15:15:36.9"})), "");
+  const Said wrong = render("example", {"--from", "15:99"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.words, HasSubstr("--from: \"15:99\" is not a time of day"));
+  EXPECT_EQ(render("example", {"--from", "18:00"}).code, 2) << "long after its end";
+  qunsetenv("TZ");
+}
+
 TEST_F(Render, ALinkIsWhatItsOptionsAre) {
   const QImage options =
       render_again({"--from", "10", "--to", "20", "--node", "/node1", "--state", "MPI_Wait"});

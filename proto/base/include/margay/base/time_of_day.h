@@ -26,7 +26,7 @@ inline constexpr std::int64_t kNsPerSecond = 1'000'000'000, kNsPerDay = 86'400 *
 
 // Trace time is nanoseconds since the Unix epoch where a run was watched or its trace says so; other traces
 // count from a zero of their own. A run that begins in 1999 or earlier is one of these: it has no wall clock.
-inline bool is_wall_clock(TimeNs begin) {
+inline bool counts_from_epoch(TimeNs begin) {
   constexpr std::int64_t kYear2000 = 946'684'800 * kNsPerSecond;
   return begin.value >= kYear2000;
 }

@@ -19,7 +19,7 @@ struct PictureOptions {
   std::string what;          // a run's name, an archive's directory, "example", a link; "": the newest run
   std::string connect, key;  // a daemon elsewhere
   std::string size = "1280x720";
-  std::string from, to;  // durations since the run's begin
+  std::string from, to;  // durations since the run's begin, or times of day (margay/base/time_of_day.h)
   std::string node, p, policy;
   std::string measure;  // as margay partition --operator says it; "": duration
   std::string cuts;     // "spatial", "product"; "" and "spatiotemporal": in both at once
@@ -30,6 +30,7 @@ struct PictureOptions {
   std::uint32_t threshold = 0;  // pixels, 1 to 64: smaller parts are drawn together; 0: not said
   bool dark = false;
   bool clock = false;   // times of day; else since the begin, in the window as was chosen there last
+  std::string unit;     // of the time axis: "auto", "h", "min", "s", "ms", "us"; "": as colours
   std::string colours;  // "okabe-ito" or "tol"; "": the window's choice, of a file okabe-ito
   bool operator==(const PictureOptions&) const = default;
 };

@@ -3,7 +3,8 @@
 //
 // Ticks lie on whole steps from the begin on, by the clock from midnight on: 1, 2, 5 times a power of ten up
 // to 5 s; 10, 20, 30 s; 1, 2, 5, 10, 20, 30 min; 1, 2, 6, 12 h; 1, 2, 5 times a power of ten of days. The
-// step is the smallest whose labels have room.
+// step is the smallest whose labels have room. In a unit that was chosen (Times::unit) they are 1, 2, 5 times
+// a power of ten of it, also below 1.
 //
 // Thread safety: pure functions. Cost: linear in the ticks, of which there are at most kMostTicks.
 #pragma once
@@ -40,7 +41,8 @@ struct Axis {
 };
 
 // Empty for a range or a width that is none. Labels count from the begin ("12.5 s", "1 min 30 s", "-2 s"), or
-// are times of day ("12:38", "12:38:05.5"; dated: "11-20 12:38"); that of the whole range's first tick is in
+// are in the unit that was chosen ("1500 ms", "0.25 h"), or are times of day ("12:38", "12:38:05.5"; dated:
+// "11-20 12:38"); that of the whole range's first tick is in
 // full like all others.
 Axis time_axis(TimeRange range, const Times& times, const AxisOptions& options);
 

@@ -20,12 +20,22 @@
 
 namespace margay::scene {
 
+// In what the times of an axis are written that count from the begin; kAuto: in what fits them.
+enum class TimeUnit { kAuto, kHours, kMinutes, kSeconds, kMilliseconds, kMicroseconds };
+inline constexpr TimeUnit kTimeUnits[] = {TimeUnit::kAuto,         TimeUnit::kHours,
+                                          TimeUnit::kMinutes,      TimeUnit::kSeconds,
+                                          TimeUnit::kMilliseconds, TimeUnit::kMicroseconds};
+// "auto", "h", "min", "s", "ms", "us": as options have them.
+std::string unit_word(TimeUnit unit);
+std::optional<TimeUnit> unit_of_word(std::string_view word);
+
 struct Times {
   TimeNs zero{};  // times since the begin are since this: that of the picture
   // East of Greenwich, seconds; nothing: trace time is not that of the wall clock.
   std::optional<std::int64_t> utc_offset_s = std::nullopt;
-  bool by_clock = false;  // how they are written, where there is a wall clock
-  bool dated = false;     // by the clock, and with the day: of a run that is longer than one
+  bool by_clock = false;            // how they are written, where there is a wall clock
+  bool dated = false;               // by the clock, and with the day: of a run that is longer than one
+  TimeUnit unit = TimeUnit::kAuto;  // of an axis, where they are not written by the clock
   bool clock() const { return by_clock && utc_offset_s.has_value(); }
   bool operator==(const Times&) const = default;
 };
