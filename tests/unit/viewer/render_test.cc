@@ -300,6 +300,14 @@ TEST_F(Render, IsCutAsSomebodyWants) {
   EXPECT_EQ(same_nodes, nodes);
   EXPECT_GT(times, 1u);
   EXPECT_EQ(product, nodes * times);
+  for (const char* cut : {"spatiotemporal", "product", "spatial"}) {
+    ASSERT_EQ(render("example", {"--cut", cut, "--p", "0.01", "--size", "480x400"}).code, 0);
+    const QString golden = QString(MARGAY_EXAMPLE "/pictures/cut-%1.png").arg(cut);
+    EXPECT_EQ(against_golden(QImage(file()), golden), "");
+    EXPECT_LT(QFile(golden).size(), 150'000);
+  }
+  ASSERT_EQ(render("example", {"--picture", "bars", "--p", "0.01", "--size", "480x400"}).code, 0);
+  EXPECT_EQ(against_golden(QImage(file()), MARGAY_EXAMPLE "/pictures/cut-temporal.png"), "");
   const auto [n, t, both] = shape("spatiotemporal", "0.01");
   EXPECT_NE(both, n * t);
   EXPECT_THAT(svg_of({"--cut", "product"}), HasSubstr("cut in space only times in time only"));
