@@ -168,8 +168,11 @@ QString PictureTable::who(std::uint32_t node, std::size_t first, std::size_t las
 QString PictureTable::states(const scene::ViewData& data, const scene::Proportions& of) const {
   const bool measured = !data.unit.empty();
   const auto amount = [&](double share) {
-    return measured ? text_of(scene::amount_text(data.unit, scene::total_of(data, share, of.leaf_seconds)))
-                    : share_text(share);
+    if (!measured) return share_text(share);
+    const double total = scene::total_of(data, share, of.leaf_seconds);
+    // It is read aloud: no "B".
+    return data.unit == "bytes" ? QString::number(total, 'g', 4) + " bytes"
+                                : text_of(scene::amount_text(data.unit, total));
   };
   std::vector<std::uint32_t> order;
   double absent = 0, shown = 0;

@@ -197,7 +197,7 @@ TEST(Measure, HasANameForPeople) {
   EXPECT_EQ(measure_name("mean:load"), "mean of load");
   EXPECT_EQ(measure_name("max:load"), "greatest value of load");
   EXPECT_EQ(measure_name("rate:sent"), "growth of sent");
-  EXPECT_EQ(measure_name("length"), "mean length of visits");
+  EXPECT_EQ(measure_name("length"), "length of a visit");
   EXPECT_EQ(measure_name("of a later daemon"), "of a later daemon");
 }
 

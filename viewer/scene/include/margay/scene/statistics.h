@@ -76,7 +76,7 @@ inline constexpr MeasureKind kMeasures[] = {{"", "time in states"},
                                             {"mean:", "mean of", true, false},
                                             {"max:", "greatest value of", true, false},
                                             {"rate:", "growth of", true},
-                                            {"length", "mean length of visits", false, false}};
+                                            {"length", "length of a visit", false, false}};
 // Of a daemon's own, which is not in the table: as of one that adds up, by its word.
 MeasureKind measure_kind(std::string_view measure);
 // What a share of so many leaf-seconds comes to: leaf-seconds; where something is measured, in its unit: all
