@@ -7,7 +7,8 @@
 #include <charconv>
 #include <numeric>
 
-#include "margay/settings/units.h"
+#include "margay/base/time_of_day.h"
+#include "margay/settings/run_moment.h"
 #include "margay/trace/capture.h"
 #include "model_scan.h"
 #include "zoom_parts.h"
@@ -58,8 +59,9 @@ std::string hint(const std::string& word, const std::vector<std::string>& names)
   return out;
 }
 
-Result<TimeNs> time_of(const std::string& text, const char* option, TimeNs zero) {
-  auto t = config::parse_moment(text, zero);
+Result<TimeNs> time_of(const std::string& text, const char* option, TimeNs zero, TimeNs end) {
+  auto t = config::parse_run_moment(text, zero, end);
+  if (!t && looks_like_time_of_day(text)) return wrong(std::string(option) + ": " + t.error().message);
   if (!t) return wrong(std::string(option) + " " + quoted(text) + ": " + t.error().message);
   return *t;
 }
@@ -67,12 +69,12 @@ Result<TimeNs> time_of(const std::string& text, const char* option, TimeNs zero)
 Result<slicer::Grid> range_of(const ZoomRequest& r, TimeNs zero, TimeNs end, std::uint64_t slices) {
   TimeNs from = zero, to = end;
   if (r.from) {
-    const auto t = time_of(*r.from, "--from", zero);
+    const auto t = time_of(*r.from, "--from", zero, end);
     if (!t) return tl::unexpected(t.error());
     from = *t;
   }
   if (r.to) {
-    const auto t = time_of(*r.to, "--to", zero);
+    const auto t = time_of(*r.to, "--to", zero, end);
     if (!t) return tl::unexpected(t.error());
     to = *t;
   }

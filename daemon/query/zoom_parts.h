@@ -21,7 +21,7 @@ inline tl::unexpected<Error> wrong(const std::string& what) {
 // The range of a request within [zero, end). Errors name the option. What lies beyond the end is cut off.
 Result<slicer::Grid> range_of(const ZoomRequest& request, TimeNs zero, TimeNs end, std::uint64_t slices);
 // A time as people write it, or "@" and trace time. `option` begins the error.
-Result<TimeNs> time_of(const std::string& text, const char* option, TimeNs zero);
+Result<TimeNs> time_of(const std::string& text, const char* option, TimeNs zero, TimeNs end);
 
 // "; did you mean 'x'?" for the nearest of the names, if one is near; else the first few there are.
 std::string hint(const std::string& word, const std::vector<std::string>& names);

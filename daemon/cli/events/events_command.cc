@@ -8,7 +8,9 @@
 #include "events_output.h"
 #include "margay/alert/handling.h"
 #include "margay/base/text.h"
+#include "margay/base/time_of_day.h"
 #include "margay/query/zoom.h"
+#include "margay/settings/run_moment.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
 #include "messages_output.h"
@@ -50,9 +52,10 @@ void look_around(const alert::Alert& a, const EventsRequest& r, const ZoomExtent
   std::erase_if(query.nodes, [](const std::string& n) { return n.empty() || n.front() != '/'; });
 }
 
-Status read_moment(const char* option, const std::string& text, TimeNs zero, TimeNs& to) {
+Status read_moment(const char* option, const std::string& text, TimeNs zero, TimeNs end, TimeNs& to) {
   if (text.empty()) return {};
-  const auto t = config::parse_moment(text, zero);
+  const auto t = config::parse_run_moment(text, zero, end);
+  if (!t && looks_like_time_of_day(text)) return fail(t.error(), option);
   if (!t) return fail(t.error(), std::string(option) + " " + text);
   to = *t;
   return {};
@@ -164,7 +167,8 @@ resource or both (--by), of messages of each pair of ranks: how often, how long,
 Exit code: 0; 1 if there is no such alert; 2 if it cannot be read.)");
   command.add_option("archive", r.archive, "directory of the archive")->required();
   command
-      .add_option("--from", r.from, "begin of the time range (default: of the run); @N is trace time N ns")
+      .add_option("--from", r.from,
+                  "begin of the range: 12, 1min, 12:38:05; @N: trace time N ns (default: of the run)")
       ->type_name("TIME");
   command.add_option("--to", r.to, "end of the time range, not included (default: of the run)")
       ->type_name("TIME");
@@ -245,8 +249,8 @@ int events_command(const EventsRequest& r) {
     if (!a) return complain(a.error().message), kNotSo;
     look_around(*a, r, *extent, all->run.levels.front(), query);
   }
-  for (const Status& ok :
-       {read_moment("--from", r.from, zero, query.from), read_moment("--to", r.to, zero, query.to)})
+  for (const Status& ok : {read_moment("--from", r.from, zero, extent->end, query.from),
+                           read_moment("--to", r.to, zero, extent->end, query.to)})
     if (!ok) return complain(ok.error().message);
   if (query.to <= query.from) return complain("--to is not after --from");
   if (r.messages) return list_messages_of(r, **archive, *all, query, zero);

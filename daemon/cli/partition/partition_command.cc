@@ -319,8 +319,9 @@ Exit code: 0; 2 if the input or a flag is wrong; 1 for anything else.)");
                   "archive, capture (margay run --capture), or file with a model; - is standard input")
       ->option_text("INPUT");
   command
-      .add_option("--from", r.from,
-                  "begin of the time range: 12.5, 1min (default: of the run); @N is trace time N ns")
+      .add_option(
+          "--from", r.from,
+          "begin of the time range: 12.5, 1min, 12:38:05 (default: of the run); @N is trace time N ns")
       ->type_name("TIME");
   command.add_option("--to", r.to, "end of the time range, not included (default: of the run)")
       ->type_name("TIME");

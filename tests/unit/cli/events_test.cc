@@ -62,6 +62,27 @@ TEST(EventsCommand, AnAlertLeadsToTheCallsOfWhomItBlames) {
       << "the other 15 waited for it";
 }
 
+TEST(EventsCommand, TimesOfDayAreThoseOfTheZoneHere) {
+  // The run began at 15:15:16.926122172 UTC.
+  setenv("TZ", "UTC", 1);
+  tzset();
+  const Done since = events({"--from", "12", "--to", "12.05", "--node", "/node1/rank5"});
+  const Done clock = events(
+      {"--from", "15:15:28.926122172", "--to", "2026-11-22 15:15:28.976122172", "--node", "/node1/rank5"});
+  EXPECT_GT(since.lines.size(), 10u);
+  EXPECT_EQ(clock.lines, since.lines);
+  setenv("TZ", "UTC-2", 1);
+  tzset();
+  const Done east =
+      events({"--from", "17:15:28.926122172", "--to", "17:15:28.976122172", "--node", "/node1/rank5"});
+  EXPECT_EQ(east.lines, since.lines);
+  const Done wrong = events({"--from", "25:00"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.said, HasSubstr("--from: \"25:00\" is not a time of day"));
+  setenv("TZ", "UTC", 1);
+  tzset();
+}
+
 TEST(EventsCommand, ProgramsAreToldTheSameAsPeople) {
   const std::vector<std::string> what = {"--from", "12", "--to", "12.05", "--node", "/node1/rank5"};
   const auto with = [&](const char* flag) {

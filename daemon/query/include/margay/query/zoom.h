@@ -38,7 +38,7 @@ namespace margay::daemon {
 
 struct ZoomRequest {
   std::string input;
-  std::optional<std::string> from, to;  // as written: "12.5", "1min", "@" and trace time in ns
+  std::optional<std::string> from, to;  // as written: "12.5", "1min", "12:38:05", "@" and trace time in ns
   std::optional<std::uint64_t> slices;  // nothing: 30, or with a level one for each of its slices
   std::vector<std::string> states;      // nothing: all
   std::string node;                     // path; "": all
