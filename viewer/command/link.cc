@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "margay/base/percent.h"
 #include "margay/base/text.h"
 #include "margay/text/text.h"
 
@@ -15,24 +16,6 @@ constexpr std::size_t kShown = 80;  // bytes of a wrong link
 
 tl::unexpected<Error> wrong(std::string_view link, const std::string& why) {
   return fail(ErrorCode::kInvalidArgument, clean_utf8(link, kShown) + ": " + why);
-}
-
-bool stands_for_itself(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-._~/:").find(c) != std::string_view::npos;
-}
-
-std::string escaped(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (stands_for_itself(c))
-      out += c;
-    else
-      (out += '%') += {kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return out;
 }
 
 int digit_of(char c) {
@@ -110,20 +93,21 @@ bool is_link(std::string_view what) {
 
 std::string link_of(const PictureOptions& o) {
   constexpr std::string_view kTcp = "tcp://";
-  std::string out = o.connect.starts_with(kTcp)
-                        ? std::string(kThere) + escaped(std::string_view(o.connect).substr(kTcp.size()))
-                        : std::string(kHere) + escaped(o.what);
+  std::string out =
+      o.connect.starts_with(kTcp)
+          ? std::string(kThere) + percent_encoded(std::string_view(o.connect).substr(kTcp.size()))
+          : std::string(kHere) + percent_encoded(o.what);
   char before = '#';
   const auto add = [&](std::string_view name, const std::string& value) {
     if (value.empty()) return;
     (((out += before) += name) += '=') += value;
     before = '&';
   };
-  if (!o.from.empty() || !o.to.empty()) add("t", escaped(o.from) + "-" + escaped(o.to));
-  for (const Part& p : kParts) add(p.name, escaped(o.*p.value));
+  if (!o.from.empty() || !o.to.empty()) add("t", percent_encoded(o.from) + "-" + percent_encoded(o.to));
+  for (const Part& p : kParts) add(p.name, percent_encoded(o.*p.value));
   for (const auto& [name, terms] : {std::pair("s", &o.states), std::pair("r", &o.resources)}) {
     std::string text;
-    for (const std::string& s : *terms) text += (text.empty() ? "" : ",") + escaped(s);
+    for (const std::string& s : *terms) text += (text.empty() ? "" : ",") + percent_encoded(s);
     add(name, text);
   }
   if (o.of_the_rest) add("of", "rest");

@@ -56,6 +56,7 @@ std::string alertmanager_json(const Notice& n, TimeNs now, DurationNs hold) {
   set("annotations", "false_alarms_per_day", number_text(a.false_alarms_per_day), kLongestAnnotation);
   set("annotations", "affected", listed(a.affected, kMostListed), kLongestAnnotation);
   set("annotations", "phase", a.phase, kLongestAnnotation);
+  set("annotations", "link", n.link, kLongestAnnotation);
   // It refuses an end before the begin, and takes one after its own now for one that fires.
   const TimeNs began = std::min(n.began, now);
   const bool firing = a.status == alert::Status::kFiring;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "margay/alert/picture_link.h"
 #include "margay/sinks/settings.h"
 #include "text.h"
 
@@ -81,6 +82,7 @@ std::vector<std::pair<std::string, std::string>> alert_environment(const Notice&
       {"MESSAGE", a.message},
       {"BEGIN", rfc3339(n.began)},
       {"END", n.end ? rfc3339(*n.end) : ""},
+      {"LINK", n.link},
   };
   for (auto& [name, value] : out) {
     name.insert(0, "MARGAY_ALERT_");
@@ -109,7 +111,7 @@ void CommandSink::begin(const Notice& notice, TimeNs) {
   said_.clear();
   failed_to_start_.clear();
   cut_ = killed_ = left_out_ = false;
-  const int input = file_of(alert::to_json(notice.alert) + "\n");
+  const int input = file_of(alert::to_json(notice.alert, notice.link) + "\n");
   int pipe[2] = {-1, -1};
   int error = input < 0 ? errno : 0;
   // Only our end does not block: a program expects its stderr to wait, and takes EAGAIN for a failure.

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick(10);       // while something is under way
 constexpr std::chrono::milliseconds kLongest(1000);  // else
+constexpr std::size_t kLongestLink = 2000;           // bytes: it is sent whole or not at all
 
 bool fires(const Notice& n) {
   return n.alert.status == alert::Status::kFiring;
@@ -67,6 +68,8 @@ Dispatcher::Shared Dispatcher::notice_of(const alert::Alert& a) {
   auto n = std::make_shared<Notice>();
   n->alert = a;
   n->node = at->second.node;
+  n->link = alert::picture_link(a, options_.place);
+  if (n->link.size() > kLongestLink) n->link.clear();  // half of one leads nowhere
   n->began = a.onset + at->second.drift;
   if (a.end) n->end = *a.end + at->second.drift;
   if (fires(*n))

@@ -1,5 +1,6 @@
 #include "webhook_sink.h"
 
+#include "margay/alert/picture_link.h"
 #include "margay/sinks/settings.h"
 #include "text.h"
 
@@ -11,7 +12,7 @@ std::string WebhookSink::where() const {
   return safe_url(post_.target().url);
 }
 void WebhookSink::begin(const Notice& notice, TimeNs) {
-  post_.begin(alert::to_json(notice.alert));
+  post_.begin(alert::to_json(notice.alert, notice.link));
 }
 std::optional<Outcome> WebhookSink::progress(TimeNs) {
   return post_.progress();

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "margay/alert/picture_link.h"
 #include "margay/base/text.h"
-#include "margay/command/link.h"
 #include "margay/terminal/alert_facts.h"
 #include "margay/text/table.h"
 #include "margay/text/text.h"
@@ -214,19 +214,7 @@ std::string evidence_json(const Evidence& e) {
 }
 
 std::string picture_link(const Evidence& e, const std::string& archive) {
-  constexpr DurationNs kLeastAround = seconds(1), kStep = milliseconds(100);  // easily read
-  const alert::Alert& a = e.alert;
-  const TimeNs until = std::max(a.end.value_or(a.updated.value_or(a.detected)), a.onset);
-  // Of an archive that somebody may have written by hand.
-  const auto since_begin = [&](TimeNs t) { return text::minus(t.value, e.run_begin.value); };
-  const std::int64_t around = std::max(text::minus(until.value, a.onset.value), kLeastAround.value);
-  command::PictureOptions picture;
-  picture.what = archive;
-  const std::int64_t begin = std::max<std::int64_t>(text::minus(since_begin(a.onset), around), 0);
-  const std::int64_t end = text::plus(since_begin(until), around);
-  picture.from = command::seconds_text(kStep * (begin / kStep.value));
-  picture.to = command::seconds_text(DurationNs(text::times(end / kStep.value + 1, kStep.value)));
-  return command::link_of(picture);
+  return alert::picture_link(e.alert, {archive, e.run_begin});
 }
 
 }  // namespace margay::daemon

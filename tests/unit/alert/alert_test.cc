@@ -11,6 +11,7 @@
 
 #include "../../support/temporary_folder.h"
 #include "margay/alert/jsonl_sink.h"
+#include "margay/alert/picture_link.h"
 
 namespace margay::alert {
 namespace alert_test {
@@ -195,6 +196,35 @@ TEST_F(Sink, AppendsWholeLinesOncePerStatus) {
   EXPECT_TRUE(sink->write(word("1", Status::kResolved)));
   EXPECT_EQ(content(), line("1") + "\n" + line("1", Status::kResolved) + "\n");
   EXPECT_EQ(sink->failed(), 0u);
+}
+
+TEST_F(Sink, ALineHasTheLinkAndIsReadBackWithoutIt) {
+  auto sink = JsonlSink::open(path_);
+  ASSERT_TRUE(sink);
+  EXPECT_TRUE(sink->write(word("1"), "margay:///data/a#t=0-2"));
+  std::string text = content();
+  EXPECT_THAT(text, testing::EndsWith(",\"link\":\"margay:///data/a#t=0-2\"}\n"));
+  text.pop_back();
+  const auto back = parse_untrusted(text);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_json(*back), line("1")) << "an alert of an archive has none";
+  EXPECT_FALSE(JsonlSink::open(path_)->write(word("1")));
+}
+
+// As the command has it, of which the other end is margay-viewer.
+TEST(PictureLink, IsOfTheTimeOfTheAlertAndAsMuchRoundIt) {
+  Alert a;
+  a.onset = TimeNs(10'000'000'000), a.detected = TimeNs(10'400'000'000);
+  const PicturePlace place = picture_place("/data/my night.margay", TimeNs(1'000'000'000));
+  EXPECT_EQ(picture_link(a, place), "margay:///data/my%20night.margay#t=8-10.5") << "as far as is known";
+  a.end = TimeNs(14'000'000'000);
+  EXPECT_EQ(picture_link(a, place), "margay:///data/my%20night.margay#t=5-17.1");
+  EXPECT_EQ(picture_link(a, {}), "");
+  EXPECT_EQ(picture_place("", TimeNs()).archive, "");
+  EXPECT_EQ(picture_place("/data/./x/../night", TimeNs()).archive, "/data/night");
+  EXPECT_THAT(picture_place("night", TimeNs()).archive, testing::EndsWith("/night")) << "from any folder";
+  a.onset = TimeNs(INT64_MIN), a.end = TimeNs(INT64_MAX);
+  EXPECT_THAT(picture_link(a, place), testing::StartsWith("margay:///data/my%20night.margay#t=0-"));
 }
 
 TEST_F(Sink, ARestartDoesNotRepeat) {

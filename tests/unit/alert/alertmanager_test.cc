@@ -45,6 +45,7 @@ TEST(AlertmanagerJson, LabelsAreTheSameFromTheFirstWordToTheLast) {
   EXPECT_EQ(f["annotations"]["likely_cause"], "/h1/rank3, /h1/rank4");
   EXPECT_EQ(f["annotations"]["cost_s"], "0.25");
   EXPECT_EQ(f["annotations"]["false_alarms_per_day"], "0.03");
+  EXPECT_EQ(f["annotations"]["link"], "margay:///data/night.margay#t=1.2-4.4");
   EXPECT_EQ(r["annotations"]["summary"], "it is over");
   EXPECT_EQ(f["startsAt"], r["startsAt"]);
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "margay/alert/picture_link.h"
 #include "sink_fixture.h"
 
 namespace margay::sinks {
@@ -31,14 +32,15 @@ TEST_F(Command, HasTheAlertOnItsInputAndInItsEnvironment) {
   auto sink = shell("cat >$1/in; env | grep ^MARGAY_ALERT_ | sort >$1/env; pwd >/dev/null");
   const auto n = a_notice("7", alert::Status::kResolved);
   ASSERT_EQ(send(*sink, *n).kind, Kind::kSent);
-  EXPECT_EQ(content("in"), alert::to_json(n->alert) + "\n");
+  EXPECT_EQ(content("in"), alert::to_json(n->alert, n->link) + "\n");
   const std::string env = content("env");
   for (const char* line :
        {"MARGAY_ALERT_ID=7\n", "MARGAY_ALERT_STATUS=resolved\n", "MARGAY_ALERT_KIND=perturbation\n",
         "MARGAY_ALERT_SEVERITY=warning\n", "MARGAY_ALERT_RUN=night\n", "MARGAY_ALERT_NODE=/h1\n",
         "MARGAY_ALERT_PHASE=B\n", "MARGAY_ALERT_LIKELY_CAUSE=/h1/rank3, /h1/rank4\n",
         "MARGAY_ALERT_COST_S=0.25\n", "MARGAY_ALERT_FALSE_ALARMS_PER_DAY=0.03\n",
-        "MARGAY_ALERT_MESSAGE=rank3 on h1 has been stopped for 0.2 s\n"})
+        "MARGAY_ALERT_MESSAGE=rank3 on h1 has been stopped for 0.2 s\n",
+        "MARGAY_ALERT_LINK=margay:///data/night.margay#t=1.2-4.4\n"})
     EXPECT_THAT(env, HasSubstr(line));
 }
 
@@ -59,7 +61,7 @@ TEST_F(Command, ALargeAlertIsReadWholeAndOneThatReadsNothingIsNoError) {
   auto n = a_notice("1");
   n->alert.message = std::string(3 << 20, 'x');
   EXPECT_EQ(send(*shell("wc -c >$1/size"), *n).kind, Kind::kSent);
-  EXPECT_EQ(std::stoul(content("size")), alert::to_json(n->alert).size() + 1);
+  EXPECT_EQ(std::stoul(content("size")), alert::to_json(n->alert, n->link).size() + 1);
   EXPECT_EQ(send(*shell("exit 0"), *n).kind, Kind::kSent);
 }
 

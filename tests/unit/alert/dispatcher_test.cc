@@ -24,6 +24,7 @@ using Kind = Outcome::Kind;
 struct Book {
   std::mutex mutex;
   std::vector<std::string> got;
+  std::string link;  // of the newest
   std::atomic<bool> dead{false}, hangs{false}, throws{false};
   std::vector<std::string> all() {
     const std::lock_guard lock(mutex);
@@ -42,6 +43,7 @@ class BookSink final : public Sink {
   void begin(const Notice& n, TimeNs) override {
     if (book_.throws) throw std::runtime_error("no memory");
     const std::lock_guard lock(book_.mutex);
+    book_.link = n.link;
     refuses_ = book_.dead;  // also if that changes before it is asked
     if (!refuses_ && !book_.hangs) book_.got.push_back(n.alert.id + "/" + alert::to_string(n.alert.status));
   }
@@ -67,6 +69,7 @@ class Dispatch : public InAFolder {
     Dispatcher::Options o;
     o.log_path = path("sent");
     o.wall_offset = clock_.realtime() - clock_.monotonic();
+    o.place = {"/data/night.margay", clock_.realtime() - seconds(100)};
     o.say = [this](Dispatcher::Weight weight, const std::string& line) {
       const std::lock_guard lock(mutex_);
       said_ += (weight == Dispatcher::Weight::kInfo ? "  " : "! ") + line + "\n";
@@ -106,6 +109,15 @@ class Dispatch : public InAFolder {
   std::mutex mutex_;
   std::string said_;
 };
+
+TEST_F(Dispatch, EachSinkIsGivenTheLinkToThePicture) {
+  Book book;
+  auto d = started({{&book, "a"}});
+  push(*d, "1");
+  ASSERT_TRUE(soon([&] { return book.all().size() == 1; }));
+  d->stop();
+  EXPECT_THAT(book.link, testing::MatchesRegex("margay:///data/night\\.margay#t=[0-9.]+-[0-9.]+"));
+}
 
 TEST_F(Dispatch, EverySinkHasEverythingOnceAndInOrder) {
   Book one, two;

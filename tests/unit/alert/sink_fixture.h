@@ -42,6 +42,7 @@ inline std::shared_ptr<Notice> a_notice(const std::string& id,
   n->node = n->alert.node;
   n->began = n->alert.onset;
   n->end = n->alert.end;
+  n->link = "margay:///data/night.margay#t=1.2-4.4";
   return n;
 }
 

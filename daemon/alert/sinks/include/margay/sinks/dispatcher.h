@@ -23,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "margay/alert/picture_link.h"
 #include "margay/sinks/sink.h"
 
 namespace margay::sinks {
@@ -41,7 +42,8 @@ class Dispatcher {
     std::string log_path;                 // of the delivery log
     DurationNs time_limit = seconds(10);  // of one attempt
     DurationNs retry_for = seconds(600);
-    DurationNs wall_offset{};  // trace time less monotonic time
+    DurationNs wall_offset{};   // trace time less monotonic time
+    alert::PicturePlace place;  // that links are to
     std::function<void(Weight, const std::string&)> say = [](Weight, const std::string&) {};  // to people
     std::function<double()> random;  // from 0 to 1; none: the machine's
   };

@@ -21,6 +21,7 @@ struct Notice {
   std::string node;           // where it was when it began to fire: the same for both
   TimeNs began{};             // wall clock; likewise
   std::optional<TimeNs> end;  // wall clock; of one that is resolved
+  std::string link;           // to its picture (alert::picture_link()); "": there is none
 };
 
 struct Outcome {
