@@ -8,8 +8,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "margay/alert/picture_link.h"
-
 namespace margay::alert {
 
 Result<JsonlSink> JsonlSink::open(const std::string& path) {
@@ -38,9 +36,9 @@ JsonlSink::~JsonlSink() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-bool JsonlSink::write(const Alert& alert, const std::string& link) {
+bool JsonlSink::write(const Alert& alert) {
   if (!written_.insert({alert.id, step(alert)})) return false;
-  const std::string whole = (cut_ ? "\n" : "") + to_json(alert, link) + "\n";
+  const std::string whole = (cut_ ? "\n" : "") + to_json(alert) + "\n";
   ssize_t n = 0;
   do n = ::write(fd_, whole.data(), whole.size());
   while (n < 0 && errno == EINTR);

@@ -11,7 +11,6 @@ sinks::Dispatcher::Options dispatcher_options(const Options& options, const stor
   o.time_limit = options.sinks.time_limit;
   o.retry_for = options.sinks.retry_for;
   o.wall_offset = run.wall_offset;
-  o.place = alert::picture_place(options.archive, run.begin);
   // On lines of their own: each has its share of the log.
   using Weight = sinks::Dispatcher::Weight;
   o.say = [](Weight weight, const std::string& sentence) {
@@ -27,7 +26,6 @@ sinks::Dispatcher::Options dispatcher_options(const Options& options, const stor
 Result<std::unique_ptr<AlertNotifier>> AlertNotifier::make(const Options& options,
                                                            const store::Resume& resume, const Clock& clock) {
   std::unique_ptr<AlertNotifier> notifier(new AlertNotifier(resume, clock));
-  notifier->place_ = alert::picture_place(options.archive, resume.run.begin);
   if (!options.alerts_file.empty()) {
     auto file = alert::JsonlSink::open(options.alerts_file);
     if (!file) return tl::unexpected(file.error());
@@ -109,7 +107,7 @@ bool AlertNotifier::take(std::vector<alert::Alert>& alerts, const How& how, Find
 
 // To all sinks. `known`: it was said by a daemon before this one.
 void AlertNotifier::deliver(const alert::Alert& a, bool known, bool past) {
-  if (file_ && !known) file_->write(a, alert::picture_link(a, place_));
+  if (file_ && !known) file_->write(a);
   // An update of the past is for sinks that go on with it.
   if (dispatcher_ && (past || !known || alert::update_of(a).empty())) dispatcher_->push(a);
 }

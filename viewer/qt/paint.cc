@@ -477,7 +477,9 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
     const double x0 = x_in(area, range, data.boundaries[b.first]),
                  x1 = x_in(area, range, data.boundaries[b.last]);
     if (x1 < area.left() || x0 > area.right()) continue;
-    p.fillRect(QRectF(QPointF(x0, area.top()), QPointF(x1, area.bottom())), nothing);
+    // Where something is measured, a bar that is not full is of those who had less of it.
+    const double unknown = data.unit.empty() ? 1 : 1 - b.known;
+    p.fillRect(QRectF(x0, area.top(), x1 - x0, area.height() * unknown), nothing);
     for (const scene::Segment& s : b.segments) {
       const QRectF box(QPointF(x0, area.bottom() - s.to * area.height()),
                        QPointF(x1, area.bottom() - s.from * area.height()));

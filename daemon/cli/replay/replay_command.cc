@@ -17,7 +17,6 @@
 #include "command.h"
 #include "import/import_command.h"
 #include "margay/alert/jsonl_sink.h"
-#include "margay/alert/picture_link.h"
 #include "margay/analysis/detector_settings.h"
 #include "margay/base/text.h"
 #include "margay/replay/level_source.h"
@@ -196,8 +195,6 @@ class Session {
       auto sink = alert::JsonlSink::open(r_.alerts);
       if (!sink) return complain(sink.error().message);
       sink_.emplace(std::move(*sink));
-      const std::string& pictures = r_.pictures.empty() ? r_.archive : r_.pictures;
-      if (pictures != "-") pictures_ = alert::picture_place(pictures, resume_.run.begin);
     }
     Player::Options options;
     options.speed = wishes_.speed;
@@ -286,7 +283,7 @@ class Session {
     a.emitted_wall = clock_.realtime();
     if (counted_.insert(a.id).second) ++alerts_;
     since_look_ = kSlicesALook;  // it is told now
-    if (sink_) sink_->write(a, alert::picture_link(a, pictures_));
+    if (sink_) sink_->write(a);
   }
 
   // What `margay run` would print.
@@ -363,7 +360,6 @@ class Session {
   const bool terminal_ = isatty(STDERR_FILENO) == 1;
   std::optional<alert::JsonlSink> sink_;
   std::optional<SaidLive> live_;  // of a replay with other settings
-  alert::PicturePlace pictures_;
   terminal::LiveLines lines_{false};
   std::set<std::string> counted_;
   slicer::Operator shown_op_;
@@ -520,7 +516,6 @@ int replay_archive(const ReplayRequest& r) {
   if (what_if.from) inside.from = "@" + std::to_string(what_if.from->value);
   inside.to.clear();
   inside.resampled = true;
-  if (inside.pictures.empty()) inside.pictures = r.archive;
   return replay_archive(inside);
 }
 
@@ -562,7 +557,6 @@ int replay_command(const ReplayRequest& asked) {
   if (const int code = import_command(import); code != 0) return code;
   ReplayRequest inside = r;
   inside.archive = import.archive;
-  inside.pictures = r.archive;
   inside.slice.clear();
   inside.op.clear();
   return replay_archive(inside);

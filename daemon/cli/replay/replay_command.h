@@ -16,7 +16,6 @@ struct ReplayRequest {
   std::string slice, level, op, p, from, to, speed = "max", alerts, lateness = "0s";
   std::vector<std::string> idle_states;
   std::vector<std::string> settings;  // KEY=VALUE
-  std::string pictures;  // what links are to, if that is not `archive`; "-": nothing. Not an option
   // Not options: on the way the events were sliced again, into another archive than this.
   bool resampled = false;
   std::string sliced_from, sliced_to;

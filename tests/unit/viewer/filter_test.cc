@@ -2,13 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QImage>
 #include <QInputDialog>
+#include <QPainter>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QStatusBar>
 
 #include "margay/scene/statistics.h"
+#include "margay/scene/temporal_bars.h"
 #include "measure_menu.h"
+#include "paint.h"
 #include "shown.h"
 
 namespace margay::viewer {
@@ -90,6 +94,33 @@ TEST(Measure, BytesAreListedAsSizes) {
   const StatisticsModel& list = s.window.statistics();
   const QString total = list.data(list.index(s.row("MPI_Wait"), StatisticsModel::kTotal)).toString();
   EXPECT_TRUE(total.endsWith(" MiB")) << total.toStdString();
+}
+
+// Nothing is not known of who had less bytes than the one that had most.
+TEST(Measure, BarsThatAreNotFullAreHatchedAsFarAsTheyAreNotKnown) {
+  scene::ViewData data = scene::SmallView().data();
+  const scene::Palette palette(scene::Theme::kLight);
+  // How many pixels of a line that is so far up are painted, in the first bar: 0.75 of it is states, 0.9
+  // known.
+  const auto painted = [&](double up) {
+    QImage image(200, 100, QImage::Format_RGB32);
+    QPainter p(&image);
+    paint_bars(p, image.rect(), data, scene::temporal_bars(data), data.range(), palette);
+    p.end();
+    const QRgb background = colour_of(palette.background()).rgb();
+    int count = 0;
+    for (int y = 0; y < 4; ++y)
+      for (int x = 10; x < 90; ++x)
+        count += image.pixel(x, static_cast<int>(100 * (1 - up)) + y) != background;
+    return count;
+  };
+  ASSERT_NEAR(scene::temporal_bars(data)[0].known, 0.9, 1e-6);
+  EXPECT_GT(painted(0.85), 0) << "of time what is left is not known";
+  EXPECT_GT(painted(0.97), 0);
+  data.unit = "bytes";
+  data.full = 1000;
+  EXPECT_EQ(painted(0.85), 0);
+  EXPECT_GT(painted(0.97), 0);
 }
 
 TEST(Measure, OfAVariableIsAskedForByName) {

@@ -25,9 +25,8 @@ class JsonlSink {
   JsonlSink& operator=(JsonlSink&&) = delete;
   ~JsonlSink();
 
-  // Appends its line unless (id, step(alert)) has been written before. True if it was written now. `link`: as
-  // to_json() takes it.
-  bool write(const Alert& alert, const std::string& link = {});
+  // Appends its line unless (id, step(alert)) has been written before. True if it was written now.
+  bool write(const Alert& alert);
   std::uint64_t failed() const { return failed_; }
 
  private:

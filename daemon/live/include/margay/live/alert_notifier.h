@@ -13,7 +13,6 @@
 
 #include "margay/alert/jsonl_sink.h"
 #include "margay/alert/notification_policy.h"
-#include "margay/alert/picture_link.h"
 #include "margay/analysis/exchange.h"
 #include "margay/base/recent_set.h"
 #include "margay/observe/counters.h"
@@ -69,7 +68,6 @@ class AlertNotifier {
   alert::NotificationPolicy policy_;
   std::string handling_trouble_;
   std::uint64_t handling_noted_ = 0;
-  alert::PicturePlace place_;  // that links are to
   std::optional<alert::JsonlSink> file_;
   std::unique_ptr<sinks::Dispatcher> dispatcher_;  // nullptr: no other sinks
 };
