@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "margay/base/percent.h"
-#include "margay/wire/alert_json.h"
 
 namespace margay::alert {
 namespace {
@@ -40,13 +38,6 @@ std::string picture_link(const Alert& a, const PicturePlace& place) {
   const std::int64_t end = fitting(until - zero + around);
   return "margay://" + percent_encoded(place.archive) + "#t=" + tenths_text(begin / kTenth) + "-" +
          tenths_text(end / kTenth + 1);
-}
-
-std::string to_json(const Alert& alert, const std::string& link) {
-  if (link.empty()) return to_json(alert);
-  nlohmann::ordered_json j = wire::json_of(to_wire(alert));
-  j["link"] = link;
-  return j.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace margay::alert

@@ -11,6 +11,7 @@ sinks::Dispatcher::Options dispatcher_options(const Options& options, const stor
   o.time_limit = options.sinks.time_limit;
   o.retry_for = options.sinks.retry_for;
   o.wall_offset = run.wall_offset;
+  o.place = alert::picture_place(options.archive, run.begin);
   // On lines of their own: each has its share of the log.
   using Weight = sinks::Dispatcher::Weight;
   o.say = [](Weight weight, const std::string& sentence) {

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "margay/alert/picture_link.h"
 #include "margay/sinks/settings.h"
 #include "text.h"
 
@@ -111,7 +110,7 @@ void CommandSink::begin(const Notice& notice, TimeNs) {
   said_.clear();
   failed_to_start_.clear();
   cut_ = killed_ = left_out_ = false;
-  const int input = file_of(alert::to_json(notice.alert, notice.link) + "\n");
+  const int input = file_of(alert::to_json(notice.alert) + "\n");
   int pipe[2] = {-1, -1};
   int error = input < 0 ? errno : 0;
   // Only our end does not block: a program expects its stderr to wait, and takes EAGAIN for a failure.

@@ -155,7 +155,7 @@ void HttpPost::State::prepare() {
   if (!target.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, target.ca_file.c_str());
 }
 
-void HttpPost::begin(std::string json) {
+void HttpPost::begin(std::string json, const std::string& header) {
   State& s = *state_;
   s.body = std::move(json);
   s.answer.clear();
@@ -164,6 +164,7 @@ void HttpPost::begin(std::string json) {
   s.done.reset();
   curl_slist_free_all(std::exchange(s.headers, nullptr));
   std::vector<std::string> lines = {"Content-Type: application/json", "Expect:"};
+  if (!header.empty()) lines.push_back(header);
   if (!s.target.headers_file.empty()) {
     auto own = read_headers(s.target.headers_file);
     if (!own) {

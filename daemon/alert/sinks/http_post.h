@@ -40,7 +40,8 @@ class HttpPost {
   HttpPost& operator=(HttpPost&&) = delete;
   ~HttpPost();
 
-  void begin(std::string json);
+  // `header`: one more, "Name: value"; "": none.
+  void begin(std::string json, const std::string& header = {});
   std::optional<Outcome> progress();
   void cut();
   const Target& target() const;

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <utility>
 
-#include "margay/alert/picture_link.h"
 #include "margay/sinks/settings.h"
 #include "text.h"
 
@@ -71,7 +70,7 @@ std::vector<std::string> journal_fields(const Notice& n) {
   if (a.cost_s) add("MARGAY_ALERT_COST_S", number_text(a.cost_s));
   if (a.false_alarms_per_day) add("MARGAY_ALERT_FALSE_ALARMS_PER_DAY", number_text(a.false_alarms_per_day));
   add("MARGAY_ALERT_LINK", n.link);
-  const std::string json = alert::to_json(a, n.link);
+  const std::string json = alert::to_json(a);
   if (json.size() <= kLongestJson) add("MARGAY_ALERT_JSON", json, kLongestJson);
   return out;
 }

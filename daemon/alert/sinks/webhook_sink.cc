@@ -1,6 +1,5 @@
 #include "webhook_sink.h"
 
-#include "margay/alert/picture_link.h"
 #include "margay/sinks/settings.h"
 #include "text.h"
 
@@ -12,7 +11,8 @@ std::string WebhookSink::where() const {
   return safe_url(post_.target().url);
 }
 void WebhookSink::begin(const Notice& notice, TimeNs) {
-  post_.begin(alert::to_json(notice.alert, notice.link));
+  // Beside the alert, which is the same wherever it is written. All of a link is ASCII.
+  post_.begin(alert::to_json(notice.alert), notice.link.empty() ? "" : "X-Margay-Link: " + notice.link);
 }
 std::optional<Outcome> WebhookSink::progress(TimeNs) {
   return post_.progress();

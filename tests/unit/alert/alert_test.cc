@@ -198,19 +198,6 @@ TEST_F(Sink, AppendsWholeLinesOncePerStatus) {
   EXPECT_EQ(sink->failed(), 0u);
 }
 
-TEST_F(Sink, ALineHasTheLinkAndIsReadBackWithoutIt) {
-  auto sink = JsonlSink::open(path_);
-  ASSERT_TRUE(sink);
-  EXPECT_TRUE(sink->write(word("1"), "margay:///data/a#t=0-2"));
-  std::string text = content();
-  EXPECT_THAT(text, testing::EndsWith(",\"link\":\"margay:///data/a#t=0-2\"}\n"));
-  text.pop_back();
-  const auto back = parse_untrusted(text);
-  ASSERT_TRUE(back);
-  EXPECT_EQ(to_json(*back), line("1")) << "an alert of an archive has none";
-  EXPECT_FALSE(JsonlSink::open(path_)->write(word("1")));
-}
-
 // As the command has it, of which the other end is margay-viewer.
 TEST(PictureLink, IsOfTheTimeOfTheAlertAndAsMuchRoundIt) {
   Alert a;

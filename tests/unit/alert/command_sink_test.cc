@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "margay/alert/picture_link.h"
 #include "sink_fixture.h"
 
 namespace margay::sinks {
@@ -32,7 +31,7 @@ TEST_F(Command, HasTheAlertOnItsInputAndInItsEnvironment) {
   auto sink = shell("cat >$1/in; env | grep ^MARGAY_ALERT_ | sort >$1/env; pwd >/dev/null");
   const auto n = a_notice("7", alert::Status::kResolved);
   ASSERT_EQ(send(*sink, *n).kind, Kind::kSent);
-  EXPECT_EQ(content("in"), alert::to_json(n->alert, n->link) + "\n");
+  EXPECT_EQ(content("in"), alert::to_json(n->alert) + "\n");
   const std::string env = content("env");
   for (const char* line :
        {"MARGAY_ALERT_ID=7\n", "MARGAY_ALERT_STATUS=resolved\n", "MARGAY_ALERT_KIND=perturbation\n",
@@ -61,7 +60,7 @@ TEST_F(Command, ALargeAlertIsReadWholeAndOneThatReadsNothingIsNoError) {
   auto n = a_notice("1");
   n->alert.message = std::string(3 << 20, 'x');
   EXPECT_EQ(send(*shell("wc -c >$1/size"), *n).kind, Kind::kSent);
-  EXPECT_EQ(std::stoul(content("size")), alert::to_json(n->alert, n->link).size() + 1);
+  EXPECT_EQ(std::stoul(content("size")), alert::to_json(n->alert).size() + 1);
   EXPECT_EQ(send(*shell("exit 0"), *n).kind, Kind::kSent);
 }
 

@@ -42,6 +42,7 @@ TEST_F(Webhook, PostsTheJsonOfTheArchive) {
   EXPECT_EQ(got[0].path, "/hook");
   EXPECT_EQ(got[0].body, alert::to_json(n->alert));
   EXPECT_EQ(got[0].headers.at("content-type"), "application/json");
+  EXPECT_EQ(got[0].headers.at("x-margay-link"), "margay:///data/night.margay#t=1.2-4.4");
   EXPECT_THAT(got[1].body, HasSubstr("\"resolved\""));
 }
 

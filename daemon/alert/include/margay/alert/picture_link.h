@@ -23,8 +23,4 @@ PicturePlace picture_place(const std::string& archive, TimeNs run_begin);
 // at least; "" without a place.
 std::string picture_link(const Alert& alert, const PicturePlace& place);
 
-// to_json() with the link as its last member, "link", unless that is empty: as receivers are given it.
-// Archives have none, for they may be moved.
-std::string to_json(const Alert& alert, const std::string& link);
-
 }  // namespace margay::alert
