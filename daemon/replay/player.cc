@@ -97,10 +97,23 @@ bool Player::at_end(const Analyst& analyst) {
   return rewind();
 }
 
+void Player::said(const alert::Alert& alert) {
+  if (otherwise_) otherwise_->live.take(alert);
+}
+
+std::optional<wire::WhatIf> Player::beside(TimeNs watermark) const {
+  if (!otherwise_) return {};
+  std::optional<wire::WhatIf> out(std::in_place);
+  for (const std::string& s : otherwise_->settings) out->add_settings(s);
+  otherwise_->live.compare(watermark, *out);
+  return out;
+}
+
 bool Player::rewind() {
   const bool wanted = rewind_ && !stop_ && !finished_;
   rewind_ = false;
   shown_ = nullptr;
+  if (wanted && otherwise_) otherwise_->live.begin_anew();
   pace_anew();
   return wanted;
 }
@@ -117,11 +130,7 @@ void Player::publish(const Analyst& analyst) {
   replay->set_seeking(target_.has_value());
   replay->set_begin_ns(options_.begin.value);
   replay->set_end_ns(options_.end.value);
-  if (options_.otherwise) {
-    wire::WhatIf& what_if = *replay->mutable_what_if();
-    for (const std::string& s : options_.otherwise->settings) what_if.add_settings(s);
-    options_.otherwise->live.compare(report.alerts(), now_, what_if);
-  }
+  if (auto what_if = beside(now_)) *replay->mutable_what_if() = std::move(*what_if);
   report.mutable_health()->set_state(wire::Health::HEALTHY);
   report.mutable_health()->set_verdict("a replay of what was recorded");
   report.mutable_health()->set_daemon_version(MARGAY_VERSION);

@@ -54,24 +54,34 @@ SaidLive::SaidLive(std::span<const store::AlertRecord> alerts, TimeNs from, Time
   for (const store::AlertRecord& record : alerts) {
     auto a = wire::read_alert_untrusted(record.json);
     if (!a || a->onset_ns() >= to.value || (a->has_end_ns() && a->end_ns() <= from.value)) continue;
-    alerts_.push_back(std::move(*a));
+    live_.push_back(std::move(*a));
   }
-  std::stable_sort(alerts_.begin(), alerts_.end(),
+  std::stable_sort(live_.begin(), live_.end(),
                    [](const auto& a, const auto& b) { return a.onset_ns() < b.onset_ns(); });
-  if (alerts_.size() > kMost) alerts_.erase(alerts_.begin(), alerts_.end() - kMost);
+  if (live_.size() > kMost) live_.erase(live_.begin(), live_.end() - kMost);
 }
 
-void SaidLive::compare(const google::protobuf::RepeatedPtrField<wire::Alert>& now, TimeNs watermark,
-                       wire::WhatIf& out) const {
-  std::set<std::string> ids;
-  for (const wire::Alert& a : now)
-    if (std::none_of(alerts_.begin(), alerts_.end(), [&](const wire::Alert& b) { return alike(a, b); }) &&
-        ids.insert(a.id()).second)
-      out.add_only_now(a.id());
+void SaidLive::take(const alert::Alert& alert) {
+  now_[alert.id] = alert::to_wire(alert);
+  if (now_.size() <= kMost) return;
+  now_.erase(std::min_element(now_.begin(), now_.end(), [](const auto& a, const auto& b) {
+    return a.second.onset_ns() < b.second.onset_ns();
+  }));
+}
+
+const wire::Alert* SaidLive::said_now(const std::string& id) const {
+  const auto found = now_.find(id);
+  return found == now_.end() ? nullptr : &found->second;
+}
+
+void SaidLive::compare(TimeNs watermark, wire::WhatIf& out) const {
+  for (const auto& [id, a] : now_)
+    if (std::none_of(live_.begin(), live_.end(), [&](const wire::Alert& b) { return alike(a, b); }))
+      out.add_only_now(id);
   std::vector<const wire::Alert*> only_live;
-  for (const wire::Alert& a : alerts_)
+  for (const wire::Alert& a : live_)
     if (a.detected_ns() <= watermark.value &&
-        std::none_of(now.begin(), now.end(), [&](const wire::Alert& b) { return alike(a, b); }))
+        std::none_of(now_.begin(), now_.end(), [&](const auto& b) { return alike(a, b.second); }))
       only_live.push_back(&a);
   for (std::size_t i = only_live.size() - std::min(only_live.size(), kMostTold); i < only_live.size(); ++i)
     *out.add_only_live() = *only_live[i];

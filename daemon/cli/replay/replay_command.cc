@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
@@ -166,12 +165,18 @@ nlohmann::ordered_json live_json(const Comparison& c) {
 }
 
 std::string summary_json(const store::RunMeta& run, const slicer::Operator& op, const ReplayResult& result,
-                         const Analyst& analyst, std::uint64_t alerts, double seconds) {
+                         const Analyst& analyst, std::uint64_t alerts, double seconds,
+                         const std::optional<wire::WhatIf>& beside) {
   nlohmann::ordered_json j;
   j["run"] = run.run;
   if (op != slicer::Operator{}) j["operator"] = op.text();
   j["exact"] = result.repeats && result.comparison.outcome == Comparison::Outcome::kIdentical;
   j["live"] = live_json(result.comparison);
+  if (beside) {
+    auto& live_only = j["live"]["only_live"] = nlohmann::ordered_json::array();
+    for (const wire::Alert& a : beside->only_live()) live_only.push_back(a.id());
+    j["live"]["only_now"] = beside->only_now();
+  }
   j["begin_ns"] = result.begin.value;
   j["end_ns"] = result.end.value;
   j["slices"] = result.slices;
@@ -209,7 +214,6 @@ class Session {
     if (!wishes_.otherwise.empty()) {
       auto live = said_live(options.begin, options.end);
       if (!live) return complain(live.error().message);
-      live_ = *live;
       options.otherwise = {wishes_.otherwise, std::move(*live)};
     }
     total_ = options.end - options.begin;
@@ -248,7 +252,10 @@ class Session {
     const TimeNs started = clock_.monotonic();
     ReplayListener listener;
     listener.before = [&](TimeNs watermark) { return (*player)->before(watermark); };
-    listener.alert = [&](const alert::Alert& a) { take(a); };
+    listener.alert = [&](const alert::Alert& a) {
+      (*player)->said(a);
+      take(a);
+    };
     listener.after = [&](const Analyst& analyst) {
       (*player)->after(analyst);
       look(analyst, false);
@@ -274,7 +281,7 @@ class Session {
         shown.comparison = {};
         shown.comparison.reasons = {"the events were sliced again"};
       }
-      finish(shown, *analyst, seconds);
+      finish(shown, *analyst, **player, seconds);
       return sink_ && sink_->failed() > 0 ? 1 : 0;
     }
   }
@@ -309,9 +316,12 @@ class Session {
     if (std::exchange(progress_, false)) std::fputs("\r\033[K", stderr);
   }
 
-  void finish(const ReplayResult& result, const Analyst& analyst, double seconds) {
+  void finish(const ReplayResult& result, const Analyst& analyst, const Player& player, double seconds) {
+    const wire::Report shown = analyst.report();
+    const std::optional<wire::WhatIf> beside = player.beside(analyst.watermark());
     if (r_.json) {
-      std::printf("%s\n", summary_json(resume_.run, shown_op_, result, analyst, alerts_, seconds).c_str());
+      std::printf("%s\n",
+                  summary_json(resume_.run, shown_op_, result, analyst, alerts_, seconds, beside).c_str());
       return;
     }
     if (r_.quiet) return;
@@ -323,7 +333,6 @@ class Session {
                 stretches == 1 ? "" : "es", grouped(alerts_).c_str(), s(alerts_),
                 text::duration_text((result.end - result.begin).value).c_str(), seconds,
                 seconds > 0 ? length / seconds : 0);
-    const wire::Report shown = analyst.report();
     if (!shown.measured().note().empty())
       std::printf("margay: %s: %s\n", text::printable(shown.measured().operator_(), true, 300).c_str(),
                   text::printable(shown.measured().note(), true, 400).c_str());
@@ -333,23 +342,22 @@ class Session {
     if (wishes_.what_if.any() || r_.resampled) std::puts("margay: what if: other settings than live");
     for (const std::string& line : comparison_lines(result.comparison, resume_.run.begin))
       std::printf("margay: %s\n", text::printable(line, true, 1000).c_str());
-    tell_live(shown, analyst.watermark());
+    if (beside) tell_live(*player.said_live(), *beside);
   }
 
-  // What was said live, and what only now.
-  void tell_live(const wire::Report& shown, TimeNs watermark) const {
-    if (!live_) return;
-    wire::WhatIf beside;
-    live_->compare(shown.alerts(), watermark, beside);
+  void tell_live(const SaidLive& live, const wire::WhatIf& beside) const {
     const auto tell = [&](const char* which, const wire::Alert& a) {
       const std::string time = text::duration_text(a.onset_ns() - resume_.run.begin.value);
       std::printf("margay: %s: %s, %s\n", which, time.c_str(),
                   text::printable(a.message(), true, 1000).c_str());
     };
     for (const wire::Alert& a : beside.only_live()) tell("said live only", a);
-    std::map<std::string, const wire::Alert*> newest;
-    for (const wire::Alert& a : shown.alerts()) newest[a.id()] = &a;
-    for (const std::string& id : beside.only_now()) tell("said now only", *newest.at(id));
+    std::vector<const wire::Alert*> now;
+    for (const std::string& id : beside.only_now())
+      if (const wire::Alert* a = live.said_now(id)) now.push_back(a);
+    std::stable_sort(now.begin(), now.end(),
+                     [](const auto* a, const auto* b) { return a->onset_ns() < b->onset_ns(); });
+    for (const wire::Alert* a : now) tell("said now only", *a);
   }
 
   const ReplayRequest& r_;
@@ -359,7 +367,6 @@ class Session {
   const SystemClock clock_;
   const bool terminal_ = isatty(STDERR_FILENO) == 1;
   std::optional<alert::JsonlSink> sink_;
-  std::optional<SaidLive> live_;  // of a replay with other settings
   terminal::LiveLines lines_{false};
   std::set<std::string> counted_;
   slicer::Operator shown_op_;

@@ -37,12 +37,11 @@ Beside beside(const std::vector<wire::Alert>& live, const std::vector<wire::Aler
               double watermark = 100, double from = 0, double to = 100) {
   std::vector<store::AlertRecord> records;
   for (const wire::Alert& a : live) records.push_back({a.id(), wire::to_json(a), "firing"});
-  const SaidLive said(records, TimeNs(static_cast<std::int64_t>(from * 1e9)),
-                      TimeNs(static_cast<std::int64_t>(to * 1e9)));
-  wire::Report report;
-  for (const wire::Alert& a : now) *report.add_alerts() = a;
+  SaidLive said(records, TimeNs(static_cast<std::int64_t>(from * 1e9)),
+                TimeNs(static_cast<std::int64_t>(to * 1e9)));
+  for (const wire::Alert& a : now) said.take(*alert::parse_untrusted(wire::to_json(a)));
   wire::WhatIf out;
-  said.compare(report.alerts(), TimeNs(static_cast<std::int64_t>(watermark * 1e9)), out);
+  said.compare(TimeNs(static_cast<std::int64_t>(watermark * 1e9)), out);
   Beside b;
   b.only_now.assign(out.only_now().begin(), out.only_now().end());
   for (const wire::Alert& a : out.only_live()) b.only_live.push_back(a.id());
@@ -98,7 +97,7 @@ TEST(SaidLive, RevisionsOfOneAreOneAndDamagedOnesAreLeftOut) {
   const std::vector<store::AlertRecord> damaged{{"a", "{", "firing"}};
   const SaidLive said(damaged, TimeNs(0), TimeNs(INT64_MAX));
   wire::WhatIf out;
-  said.compare({}, TimeNs(INT64_MAX), out);
+  said.compare(TimeNs(INT64_MAX), out);
   EXPECT_EQ(out.only_live_size(), 0);
 }
 
@@ -113,6 +112,23 @@ TEST(SaidLive, TheNewestAreCompared) {
   // The oldest of them is no longer known.
   EXPECT_THAT(beside(live, {alert("x", 0.9, 1.0, {"/n/r0"})}).only_now, ElementsAre("x"));
   EXPECT_THAT(beside(live, {alert("x", 0.9, 1.0, {"/n/r1"})}).only_now, IsEmpty());
+}
+
+TEST(SaidLive, OfTheReplayTheNewestAreKeptUntilItBeginsAnew) {
+  SaidLive said({}, TimeNs(0), TimeNs(INT64_MAX));
+  const auto take = [&](const std::string& id, double from) {
+    said.take(*alert::parse_untrusted(wire::to_json(alert(id, from, {}, {"/n/r1"}))));
+  };
+  take("newest", 99);
+  for (std::size_t i = 0; i < SaidLive::kMost; ++i) take(std::to_string(i), static_cast<double>(i) * 0.01);
+  EXPECT_EQ(said.said_now("0"), nullptr) << "the oldest";
+  ASSERT_NE(said.said_now("1"), nullptr);
+  EXPECT_NE(said.said_now("newest"), nullptr);
+  wire::WhatIf out;
+  said.compare(TimeNs(0), out);
+  EXPECT_EQ(out.only_now_size(), static_cast<int>(SaidLive::kMost));
+  said.begin_anew();
+  EXPECT_EQ(said.said_now("newest"), nullptr);
 }
 
 }  // namespace said_live_test

@@ -42,6 +42,11 @@ class Player {
   static Result<std::unique_ptr<Player>> open(const Options& options, const Clock& clock,
                                               const std::atomic<bool>& stop);
 
+  // What the replay says, for whom compares it with what was said live.
+  void said(const alert::Alert& alert);
+  // With other settings than live: what was said by then beside what was said live; else nothing.
+  std::optional<wire::WhatIf> beside(TimeNs watermark) const;
+  const SaidLive* said_live() const { return otherwise_ ? &otherwise_->live : nullptr; }
   // Waits until it is time; false: the replay is to end (stop, or rewind()).
   bool before(TimeNs watermark);
   void after(const Analyst& analyst);
@@ -52,7 +57,7 @@ class Player {
 
  private:
   Player(const Options& options, const Clock& clock, const std::atomic<bool>& stop)
-      : options_(options), clock_(clock), stop_(stop), speed_(options.speed) {}
+      : options_(options), clock_(clock), stop_(stop), speed_(options.speed), otherwise_(options.otherwise) {}
   void serve();
   void answer(const transport::Socket::Frame& frame);
   void send_view(ViewReply&& view);
@@ -66,6 +71,7 @@ class Player {
   std::optional<transport::Socket> reports_, control_;
   std::unique_ptr<ViewService> views_;
   double speed_;
+  std::optional<Options::Otherwise> otherwise_;
   bool paused_ = false;
   bool changed_ = false;  // it was told to play or to pause, and nobody else knows yet
   bool at_end_ = false;
