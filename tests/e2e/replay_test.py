@@ -166,6 +166,31 @@ class Replay(E2eTest):
         done = self.margay_replay(os.path.join(self.place, "none"))
         self.assertEqual((done.returncode, "no such archive" in done.stderr), (2, True), done.stderr)
 
+    def test_what_was_said_live_beside_other_settings(self):
+        example = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "viewer", "example", "sixteen.margay")
+        # Of slices that are longer than the stop it is no whole one.
+        done = self.margay_replay(example, "--set", "slice.duration=2s")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"\nmargay: said live only: 15\.0 s, rank6 on node1 has been stopped for 0\.9 s; ")
+        self.assertNotIn("said now only", done.stdout)
+        beside = json.loads(self.margay_replay(example, "--set", "slice.duration=2s", "--json").stdout)["beside"]
+        self.assertEqual((len(beside["only_live"]), beside["only_now"]), (1, []))
+        # Events that are sliced again have no samples of processes: what the stop did is said, and more.
+        done = self.margay_replay(example, "--set", "slice.duration=130ms", "--set", "detect.every_level=false")
+        self.assertNotIn("said live only", done.stdout)
+        self.assertIn("\nmargay: said now only: ", done.stdout)
+        beside = json.loads(self.margay_replay(example, "--set", "detect.p=0.3", "--json").stdout)["beside"]
+        self.assertEqual(beside, {"only_live": [], "only_now": []})
+        self.assertNotIn("beside", json.loads(self.margay_replay(example, "--json").stdout))
+        for wrong, words in (("detect.p=7", '--set detect.p=7: expected "auto" or a number from 0 to 1'),
+                             ("detect.p", "--set detect.p: expected KEY=VALUE"),
+                             ("store.keep_raw=1d", "a replay can have other values of slice.duration, detect.min_effect")):
+            done = self.margay_replay(example, "--set", wrong)
+            self.assertEqual(done.returncode, 2, wrong)
+            self.assertIn(words, done.stderr)
+        done = self.margay_replay(example, "--slice", "1s", "--set", "slice.duration=2s")
+        self.assertEqual((done.returncode, "the slice is given already" in done.stderr), (2, True), done.stderr)
+
     def test_trace_is_imported_on_the_way(self):
         path = self.written("two.trace", TRACE)
         scratch = os.path.join(self.place, "scratch")

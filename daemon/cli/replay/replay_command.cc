@@ -173,9 +173,9 @@ std::string summary_json(const store::RunMeta& run, const slicer::Operator& op, 
   j["exact"] = result.repeats && result.comparison.outcome == Comparison::Outcome::kIdentical;
   j["live"] = live_json(result.comparison);
   if (beside) {
-    auto& live_only = j["live"]["only_live"] = nlohmann::ordered_json::array();
+    auto& live_only = j["beside"]["only_live"] = nlohmann::ordered_json::array();
     for (const wire::Alert& a : beside->only_live()) live_only.push_back(a.id());
-    j["live"]["only_now"] = beside->only_now();
+    j["beside"]["only_now"] = beside->only_now();
   }
   j["begin_ns"] = result.begin.value;
   j["end_ns"] = result.end.value;
