@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "margay/base/time_of_day.h"
+#include "margay/base/zone.h"
 #include "margay/settings/run_moment.h"
 #include "margay/settings/units.h"
 
@@ -364,50 +365,12 @@ TEST(Units, MomentsAreSecondsUnitsOrTraceTime) {
   ASSERT_FALSE(late);
 }
 
-// The example's begin: 2026-11-22 15:15:16.9 UTC.
-constexpr TimeNs kBegin(1'795'360'516'900'000'000);
-
-TEST(Units, MomentsAreTimesOfDayOfTheRun) {
-  const TimeNs begin = kBegin, end = begin + seconds(36);
-  const auto after = [&](const char* text, std::int64_t utc_offset_s = 0) {
-    const auto t = moment_of_day(text, begin, end, utc_offset_s);
-    EXPECT_TRUE(t) << t.error().message;
-    return t ? (*t - begin).value : INT64_MIN;
-  };
-  EXPECT_EQ(after("15:15:17.9"), 1'000'000'000);
-  EXPECT_EQ(after("2026-11-22 15:15:18"), 1'100'000'000);
-  EXPECT_EQ(after("2026-11-22T15:15:18.25"), 1'350'000'000);
-  EXPECT_EQ(after("16:15:18", 3600), 1'100'000'000) << "east of Greenwich";
-  EXPECT_EQ(after("15:15"), -16'900'000'000) << "before the run, and nearest to it";
-  EXPECT_EQ(after("15:16"), 43'100'000'000) << "behind it";
-  EXPECT_EQ(after("2026-11-23 15:15:16.9"), 86'400'000'000'000);
-  for (const char* wrong :
-       {"25:00", "12:60", "12", "12:3", "2026-02-30 12:00", "2026-11-22 12", "12:38:05.", "::", "x12:38"})
-    EXPECT_FALSE(moment_of_day(wrong, begin, end, 0)) << wrong;
-  const auto no_clock = moment_of_day("12:38", TimeNs(0), TimeNs(5), std::nullopt);
-  ASSERT_FALSE(no_clock);
-  EXPECT_THAT(no_clock.error().message, HasSubstr("which this run's times do not tell"));
+TEST(Units, AMomentOfARunIsATimeOrATimeOfDay) {
+  const TimeNs begin(1'795'360'516'900'000'000), end = begin + seconds(36);
   EXPECT_EQ(parse_run_moment("12.5", begin, end)->value, begin.value + 12'500'000'000) << "as ever";
+  EXPECT_EQ(parse_run_moment("2026-11-22 12:00", begin, end)->value,
+            moment_of_day("2026-11-22 12:00", begin, end, utc_offset_at(begin))->value);
   EXPECT_FALSE(parse_run_moment("15:15:17", TimeNs(0), TimeNs(5))) << "it counts from a zero of its own";
-}
-
-TEST(Units, ATimeOfDayThatComesTwiceIsRefusedWithBoth) {
-  const TimeNs begin = kBegin;
-  const auto twice = moment_of_day("16:00", begin, begin + seconds(3 * 86'400), 0);
-  ASSERT_FALSE(twice);
-  EXPECT_EQ(twice.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(twice.error().message,
-            "\"16:00\" comes more than once in this run: 2026-11-22 16:00:00, and 2026-11-23 16:00:00; give "
-            "the day as "
-            "well");
-  // Once, though the run is longer than a day; and with its day it is no question.
-  const auto once = moment_of_day("15:00", begin, begin + seconds(86'400), 0);
-  ASSERT_TRUE(once);
-  EXPECT_EQ(moment_text(*once, 0), "2026-11-23 15:00:00");
-  const auto dated = moment_of_day("2026-11-23 16:00", begin, begin + seconds(3 * 86'400), 0);
-  ASSERT_TRUE(dated);
-  EXPECT_EQ(moment_text(*dated, 0), "2026-11-23 16:00:00");
-  EXPECT_FALSE(moment_of_day("16:00", TimeNs(INT64_MIN), TimeNs(INT64_MAX), 0));
 }
 
 }  // namespace config_test

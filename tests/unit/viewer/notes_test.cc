@@ -30,17 +30,8 @@ command::RunNotes::Bookmark bookmark(const char* from, const char* to, const cha
   return b;
 }
 
-// A run of its own for each test: what is kept is kept.
-struct Noted : Shown {
-  explicit Noted(const char* run) {
-    wire::Report r = report(0);
-    r.set_run(run);
-    r.set_run_begin_ns(0);
-    take(r);
-    session.show(small());
-    for (const auto& b : std::vector(window.notes().notes().bookmarks)) window.notes().remove(b);
-    for (const auto& f : std::vector(window.notes().notes().filters)) window.notes().remove_filter(f);
-  }
+struct Noted : ShownOfRun {
+  using ShownOfRun::ShownOfRun;
   std::string said() { return window.statusBar()->currentMessage().toStdString(); }
   QStringList texts(QMenu* menu) {
     QStringList out;

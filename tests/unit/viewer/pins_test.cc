@@ -23,17 +23,8 @@ using testing::SizeIs;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// A run of its own for each test: what is kept is kept.
-struct Pinned : Shown {
-  explicit Pinned(const char* run) {
-    wire::Report r = report(0);
-    r.set_run(run);
-    r.set_run_begin_ns(0);
-    take(r);
-    session.show(small());
-    for (const auto& b : std::vector(window.notes().notes().bookmarks)) window.notes().remove(b);
-    QCoreApplication::processEvents();
-  }
+struct Pinned : ShownOfRun {
+  using ShownOfRun::ShownOfRun;
   PinsPanel* panel() {
     QCoreApplication::processEvents();
     auto* dock = window.findChild<QDockWidget*>("pins");

@@ -91,4 +91,18 @@ struct Shown {
   Window window;
 };
 
+// Of a run of its own: what is kept beside runs is kept, and there is none of it here at first.
+struct ShownOfRun : Shown {
+  explicit ShownOfRun(const char* run) {
+    wire::Report r = report(0);
+    r.set_run(run);
+    r.set_run_begin_ns(0);
+    take(r);
+    session.show(small());
+    for (const auto& b : std::vector(window.notes().notes().bookmarks)) window.notes().remove(b);
+    for (const auto& f : std::vector(window.notes().notes().filters)) window.notes().remove_filter(f);
+    QCoreApplication::processEvents();
+  }
+};
+
 }  // namespace margay::viewer
