@@ -4,6 +4,7 @@
 #include <random>
 
 #include "margay/slicer/reslicer.h"
+#include "records_of_states.h"
 #include "support/reference_slicer.h"
 
 namespace margay::slicer {
@@ -37,20 +38,6 @@ std::vector<EventRecord> life(std::mt19937_64& random) {
   return out;
 }
 
-std::vector<E> reference_events(const std::vector<EventRecord>& records) {
-  std::vector<E> out;
-  for (const EventRecord& r : records) {
-    const E::Kind kind = r.kind == MARGAY_ENTER   ? E::kEnter
-                         : r.kind == MARGAY_LEAVE ? E::kLeave
-                         : r.kind == MARGAY_GAP   ? E::kGap
-                         : r.kind == MARGAY_STACK ? E::kStack
-                         : r.kind == MARGAY_END   ? E::kEnd
-                                                  : E::kBegin;
-    out.push_back({kind, StateId(static_cast<std::uint16_t>(3 + r.state)), TimeNs(r.time_ns)});
-  }
-  return out;
-}
-
 // In batches of any size.
 Reslicer resliced(const std::vector<EventRecord>& records, const Grid& grid, std::int64_t until,
                   std::mt19937_64& random, std::function<bool(std::string_view)> wanted = {}) {
@@ -59,11 +46,7 @@ Reslicer resliced(const std::vector<EventRecord>& records, const Grid& grid, std
     EXPECT_TRUE(r.add_name(model::NameKind::kState, "S" + std::to_string(i), model::StateFamily::kOther));
   EXPECT_TRUE(r.add_name(model::NameKind::kLink, "link", model::StateFamily::kOther));
   EXPECT_TRUE(r.add_leaf());
-  for (std::size_t i = 0; i < records.size();) {
-    const std::size_t n = std::min<std::size_t>(1 + random() % 7, records.size() - i);
-    EXPECT_TRUE(r.take(LeafIndex(0), std::span(records).subspan(i, n)));
-    i += n;
-  }
+  EXPECT_TRUE(take_in_batches(r, records, random));
   EXPECT_TRUE(r.finish(TimeNs(until)));
   return r;
 }

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "margay/slicer/slicer.h"
+#include "records_of_states.h"
 #include "support/reference_slicer.h"
 
 namespace margay::slicer {
@@ -55,27 +56,8 @@ std::vector<EventRecord> life(std::mt19937_64& random, std::size_t count, std::i
   return out;
 }
 
-std::vector<E> reference_events(const std::vector<EventRecord>& records) {
-  std::vector<E> out;
-  for (const EventRecord& r : records) {
-    const E::Kind kind = r.kind == MARGAY_ENTER   ? E::kEnter
-                         : r.kind == MARGAY_LEAVE ? E::kLeave
-                         : r.kind == MARGAY_GAP   ? E::kGap
-                         : r.kind == MARGAY_STACK ? E::kStack
-                         : r.kind == MARGAY_END   ? E::kEnd
-                                                  : E::kBegin;
-    out.push_back({kind, StateId(static_cast<std::uint16_t>(3 + r.state)), TimeNs(r.time_ns)});
-  }
-  return out;
-}
-
-// In batches of any size.
 void feed(Reslicer& r, const std::vector<EventRecord>& records, std::mt19937_64& random) {
-  for (std::size_t i = 0; i < records.size();) {
-    const std::size_t n = std::min<std::size_t>(1 + random() % 7, records.size() - i);
-    ASSERT_TRUE(r.take(LeafIndex(0), std::span(records).subspan(i, n)));
-    i += n;
-  }
+  ASSERT_TRUE(take_in_batches(r, records, random));
 }
 
 TEST(Reslicer, AlignedSlicesAreThoseOfTheReferenceAndTheSlicer) {
