@@ -28,8 +28,7 @@ Result<scene::MarkedArea> marked_between(const Session& session, const Sheet& sh
 void paint_marked(QPainter& p, const Session& session, const Sheet& sheet) {
   const scene::ViewData& d = session.data();
   const scene::Rows& rows = session.rows();
-  if (!session.marked() || d.empty()) return;
-  const scene::Region place = scene::place_of(d, *session.marked());
+  const scene::Region& place = session.marked_place();
   if (place.nodes.empty()) return;
   const QRectF area = sheet.picture;
   const scene::Viewport view = sheet.viewport(session.time(), session.scroll());

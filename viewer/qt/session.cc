@@ -225,6 +225,7 @@ void Session::take(ViewPtr data) {
   data_ = std::move(data);
   learn(data_->states);
   drawn_.collectives = scene::collectives(*data_);
+  drawn_.marked = chosen_.marked ? scene::place_of(*data_, *chosen_.marked) : scene::Region();
   // The curve there was stays until the new one is there.
   if (!data_->curve.empty() || data_->question.curve()) steps_.picture = scene::steps_of(*data_);
   steps_.picture.current = scene::step_at(steps_.picture, data_->p);

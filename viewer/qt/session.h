@@ -128,6 +128,8 @@ class Session : public QObject {
   // A rectangle that somebody marked: the list of states, the list of events and what events sum to are of
   // it, wherever one goes, until it is taken back. Nothing: they are of what is selected or seen.
   const std::optional<scene::MarkedArea>& marked() const { return chosen_.marked; }
+  // Where that is in data(); without nodes: nowhere.
+  const scene::Region& marked_place() const { return drawn_.marked; }
   void mark(std::optional<scene::MarkedArea> area);
   // The selection or, where there is one, the smallest rectangle that has the marked one as well. Without a
   // selection a sentence is said.
@@ -306,6 +308,7 @@ class Session : public QObject {
   struct Drawn {  // of data_
     scene::Rows rows;
     std::vector<scene::Collective> collectives;
+    scene::Region marked;  // where marked() is in it; without nodes: nowhere
   } drawn_;
   scene::Scroll scroll_;
   struct AllSteps {

@@ -192,6 +192,7 @@ void Session::set_bookmarks(std::vector<Bookmark> bookmarks) {
 void Session::mark(std::optional<scene::MarkedArea> area) {
   if (chosen_.marked == area) return;
   chosen_.marked = std::move(area);
+  drawn_.marked = chosen_.marked ? scene::place_of(*data_, *chosen_.marked) : scene::Region();
   emit view_changed();
 }
 void Session::mark_selection() {

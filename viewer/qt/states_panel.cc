@@ -139,7 +139,7 @@ void StatesPanel::refresh() {
   const scene::ViewData& d = session_.data();
   scene::Region s{{0}, 0, d.slices()};
   if (const auto& chosen = session_.selection()) s = {{chosen->node}, chosen->first, chosen->last};
-  if (marked_) s = scene::place_of(d, *marked_);
+  if (marked_) s = session_.marked_place();
   model_->set(d.empty() ? scene::Statistics() : scene::statistics(d, s), d, session_.palette(),
               session_.states(), states_,
               wire::StateTerms::parse(filter_.states).value_or(wire::StateTerms()));
