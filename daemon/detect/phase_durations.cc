@@ -29,8 +29,8 @@ constexpr std::size_t kMostDisturbances = 4096;
 constexpr std::size_t kLateRemembered = 32;
 constexpr double kLongestLog = 18;  // e^18 s are two years
 // In slices. A stretch may still turn out to be a transition, and for longer than that to be another phase.
-constexpr std::int64_t kSure = 2 * PhaseOptions{}.shortest + 2;
-constexpr std::int64_t kSettled = PhaseOptions{}.settle + 2;
+const std::int64_t kSure = 2 * PhaseOptions{}.shortest + 2;
+const std::int64_t kSettled = PhaseOptions{}.settle + 2;
 
 double log_seconds(DurationNs d) {
   return std::log(static_cast<double>(std::max<std::int64_t>(d.value, 1)) * 1e-9);
