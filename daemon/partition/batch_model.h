@@ -11,6 +11,7 @@
 
 #include "batch_kernels.h"
 #include "cell_check.h"
+#include "lines.h"
 #include "margay/partition/batch.h"
 #include "unidimensional.h"
 
@@ -83,12 +84,6 @@ class WeightedLogs {
   double v_[kBatch];
   std::size_t count_ = 0;
   double sum_ = 0;
-};
-
-// What a partition is worth at every p: pIC = p*(gain + loss) - loss, less the price of its parts.
-struct Line {
-  double gain = 0, loss = 0;
-  std::size_t parts = 0;
 };
 
 }  // namespace internal

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "batch_model.h"
+#include "lines.h"
 #include "margay/partition/significant.h"
 
 namespace margay::partition {
@@ -15,16 +16,11 @@ namespace margay::partition {
 struct SignificantSearch {
   using Model = Batch::Impl;
   using Line = internal::Line;
+  using Known = internal::Optimum;
+  using Curve = internal::Curve;
   using Patience = internal::Patience;
 
   static Model& model_of(Batch& batch) { return *batch.impl_; }
-
-  // A partition that is optimal at `at`. id: what on_line returned for it.
-  struct Known {
-    Line line;
-    double at = 0;
-    std::size_t id = 0;
-  };
 
   // Solves at one p after another inside nested intervals: begin(), then for an interval [p1,p2] solve() at a
   // p inside, and while its halves are worked on left() and right(), in this order; leave() when done with
@@ -50,37 +46,19 @@ struct SignificantSearch {
   static std::unique_ptr<Solver> node_solver(Model& model, Patience& patience);  // spatiotemporal
   static std::unique_ptr<Solver> row_solver(Model& model);                       // temporal
 
-  struct Curve {
-    std::vector<Known> known;  // optimal from begin[i] on
-    std::vector<double> begin;
-    bool complete = true;
-    std::size_t solves = 0;
-    double node_share = 0;
-    double error = 0;
-  };
   using OnLine = std::function<std::size_t(std::span<const Part>)>;
 
-  static double pic(const Line& line, double p) { return p * line.gain - (1 - p) * line.loss; }
-  static double priced(const Model& model, const Line& line, double p) {
-    return pic(line, p) - model.tie * static_cast<double>(line.parts);
-  }
-  // Where the second becomes better than the first, within [first.at, second.at].
-  static double crossing(const Model& model, const Known& first, const Known& second);
-  // The most by which the optimum may exceed the better of the two between them: the chord of a convex
-  // function lies above it.
-  static double gap(const Model& model, const Known& first, const Known& second);
   // What is smaller is rounding: a 64th of the default price of a part.
   static double grain(const Model& model) {
     return internal::default_tie(internal::cells_of(model.tree.leaf_count(), model.slices), model.states) /
            64;
   }
+  static internal::Pricing pricing(const Model& model) { return {model.tie, grain(model)}; }
   static Known whole_of(const Model& model);
 
   // All optima from `from` to 1.
   static Curve exact(Model& model, double from, Patience& patience, const OnLine& on_line);
   static Curve envelope(Model& model, const EnvelopeOptions& options, Patience& patience);
-  // Appends the optimum `next`, which follows the last of the curve, if it is another one.
-  static void append(const Model& model, Curve& curve, const Known& next);
 };
 
 }  // namespace margay::partition
