@@ -110,7 +110,7 @@ wire::EventsAnswer answer_events(const store::Archive& archive, const store::Res
       request.kind == EventPageRequest::Kind::kPairs) {
     wire::EventsAnswer sums;
     const Status ok = waits ? put_waits(archive, resume, request, list, sums)
-                            : put_sums(archive, resume, request.kind, request.most, list, sums);
+                            : put_sums(archive, resume, request, list, sums);
     if (!ok) return events_error(0, ok.error().message);
     put_question(request, list, *sums.mutable_question());
     sums.set_zero_ns(extent.zero.value);

@@ -58,6 +58,9 @@ Status check(const wire::EventsQuestion& q) {
                           : "kind: of WAITS only nodes can be chosen, and what is left out of them");
   if (pairs && q.filter().states_size() > 0) return nonsense("filter: of PAIRS only resources can be chosen");
   if (waits && q.has_filter()) return nonsense("filter: WAITS has none");
+  if (q.alike() < wire::EventsQuestion::NOT || q.alike() > wire::EventsQuestion::MEAN_TIME)
+    return nonsense("alike: is unknown");
+  if (!pairs && q.alike() != wire::EventsQuestion::NOT) return nonsense("alike: is of PAIRS alone");
   if (!waits && q.except_size() > 0) return nonsense("except: is of WAITS alone");
   if (waits && q.nodes_size() == 0) return nonsense("nodes: WAITS is of one at least");
   int left = Request::kMostNames;
@@ -95,6 +98,7 @@ Result<EventPageRequest> decode_events_untrusted(const wire::EventsQuestion& q) 
   r.whole = q.from_ns() == 0 && q.to_ns() == 0;
   r.kind = static_cast<Request::Kind>(q.kind());
   r.most = q.most();
+  r.alike = q.alike();
   EventQuery& list = r.list;
   list.from = TimeNs(q.from_ns()), list.to = TimeNs(q.to_ns());
   list.nodes.assign(q.nodes().begin(), q.nodes().end());

@@ -5,6 +5,7 @@
 
 #include "margay/base/text.h"
 #include "margay/query/event_statistics.h"
+#include "margay/query/message_blocks.h"
 
 namespace margay::daemon {
 namespace {
@@ -95,7 +96,7 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, st
   return {};
 }
 
-Status put_pairs(const store::Archive& archive, const store::Resume& resume, std::uint32_t most,
+Status put_pairs(const store::Archive& archive, const store::Resume& resume, const EventPageRequest& request,
                  const EventQuery& list, wire::EventsAnswer& answer) {
   MessageQuery query;
   query.from = list.from, query.to = list.to;
@@ -112,7 +113,7 @@ Status put_pairs(const store::Archive& archive, const store::Resume& resume, std
   std::vector<EventSummary> all = sums.summaries();
   std::stable_sort(all.begin(), all.end(),
                    [](const EventSummary& a, const EventSummary& b) { return a.bytes > b.bytes; });
-  const std::size_t count = kept(all, most, answer);
+  const std::size_t count = kept(all, request.most, answer);
   Texts resources;
   const auto add = [&](const std::string& path) { answer.add_resources(clean_utf8(path)); };
   for (std::size_t i = 0; i < count; ++i) {
@@ -121,15 +122,30 @@ Status put_pairs(const store::Archive& archive, const store::Resume& resume, std
     out.set_from(resources.index_of(all[i].name, add));
     out.set_to(resources.index_of(all[i].resource, add));
   }
+  if (request.alike == wire::EventsQuestion::NOT) return {};
+  const auto blocks = find_blocks(all, request.alike, list.go_on);
+  if (!blocks) return tl::unexpected(blocks.error());
+  for (const std::string& note : blocks->notes) answer.add_notes(note);
+  for (const MessageBlocks& one : blocks->partitions) {
+    wire::EventsBlocks& out = *answer.add_blocks();
+    out.set_p(one.p), out.set_gain(one.gain), out.set_loss(one.loss), out.set_chosen(one.chosen);
+    for (const MessageBlock& block : one.blocks) {
+      out.add_from(resources.index_of(blocks->nodes[block.from], add));
+      out.add_to(resources.index_of(blocks->nodes[block.to], add));
+      out.add_pairs(block.pairs), out.add_count(block.count), out.add_bytes(block.bytes);
+      out.add_timed(block.timed), out.add_total_ns(block.total_ns);
+    }
+  }
   return {};
 }
 
 }  // namespace
 
-Status put_sums(const store::Archive& archive, const store::Resume& resume, EventPageRequest::Kind kind,
-                std::uint32_t most, const EventQuery& list, wire::EventsAnswer& answer) {
-  const Status ok = kind == EventPageRequest::Kind::kPairs ? put_pairs(archive, resume, most, list, answer)
-                                                           : put_visits(archive, resume, most, list, answer);
+Status put_sums(const store::Archive& archive, const store::Resume& resume, const EventPageRequest& request,
+                const EventQuery& list, wire::EventsAnswer& answer) {
+  const Status ok = request.kind == EventPageRequest::Kind::kPairs
+                        ? put_pairs(archive, resume, request, list, answer)
+                        : put_visits(archive, resume, request.most, list, answer);
   if (!ok && ok.error().code == ErrorCode::kTimeout)
     return fail(
         ErrorCode::kTimeout,

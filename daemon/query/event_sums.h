@@ -13,7 +13,7 @@
 namespace margay::daemon {
 
 // Into `answer`: sums, and the names and resources that they are of. `list` has the stretch.
-Status put_sums(const store::Archive& archive, const store::Resume& resume, EventPageRequest::Kind kind,
-                std::uint32_t most, const EventQuery& list, wire::EventsAnswer& answer);
+Status put_sums(const store::Archive& archive, const store::Resume& resume, const EventPageRequest& request,
+                const EventQuery& list, wire::EventsAnswer& answer);
 
 }  // namespace margay::daemon

@@ -7,6 +7,7 @@
 
 #include "example_run.h"
 #include "margay/query/event_answer.h"
+#include "margay/query/message_blocks.h"
 #include "margay/query/message_list.h"
 #include "margay/query/waits.h"
 #include "view_support.h"
@@ -125,6 +126,144 @@ TEST_F(Sums, OfMessagesAreThoseOfTheList) {
   for (int i = 1; i < a.sums_size(); ++i) EXPECT_LE(a.sums(i).bytes(), a.sums(i - 1).bytes());
 }
 
+// At or below.
+bool covers(const std::string& node, const std::string& path) {
+  return node == "/" || path == node ||
+         (path.size() > node.size() && path.compare(0, node.size(), node) == 0 && path[node.size()] == '/');
+}
+
+TEST_F(Sums, OfMessagesAreSummedUpOnceWhereTheyAreAlike) {
+  for (const auto alike :
+       {wire::EventsQuestion::BYTES, wire::EventsQuestion::MESSAGES, wire::EventsQuestion::MEAN_TIME}) {
+    SCOPED_TRACE(alike);
+    wire::EventsQuestion q = question(wire::EventsQuestion::PAIRS, 65'536);
+    q.set_alike(alike);
+    const wire::EventsAnswer a = answer_to(q);
+    ASSERT_EQ(a.error(), "");
+    if (alike == wire::EventsQuestion::MEAN_TIME) {  // no call of the example says when messages were there
+      ASSERT_EQ(a.blocks_size(), 1);
+      EXPECT_THAT(a.notes(), testing::Contains(HasSubstr("of no message is it known")));
+    } else {
+      ASSERT_GT(a.blocks_size(), 2);
+    }
+    const auto path = [&](std::uint32_t index) { return a.resources(static_cast<int>(index)); };
+    int chosen = 0;
+    for (int i = 0; i < a.blocks_size(); ++i) {
+      const wire::EventsBlocks& one = a.blocks(i);
+      chosen += one.chosen();
+      if (i == 0) {
+        EXPECT_EQ(one.p(), 0);
+      } else {
+        EXPECT_GT(one.p(), a.blocks(i - 1).p());
+        EXPECT_GE(one.loss(), a.blocks(i - 1).loss());
+        EXPECT_LT(one.from_size(), a.blocks(i - 1).from_size());
+      }
+      std::vector<Plain> plain(static_cast<std::size_t>(one.from_size()));
+      for (const wire::EventsSum& pair : a.sums()) {
+        int held = 0;
+        for (int k = 0; k < one.from_size(); ++k) {
+          if (!covers(path(one.from(k)), path(pair.from())) || !covers(path(one.to(k)), path(pair.to())))
+            continue;
+          ++held;
+          Plain& p = plain[static_cast<std::size_t>(k)];
+          p.calls += pair.count(), p.bytes += pair.bytes();
+          p.total += static_cast<std::int64_t>(pair.total_ns());
+        }
+        EXPECT_EQ(held, 1) << path(pair.from()) << " to " << path(pair.to());
+      }
+      std::uint64_t pairs = 0;
+      for (int k = 0; k < one.from_size(); ++k) {
+        const Plain& p = plain[static_cast<std::size_t>(k)];
+        EXPECT_EQ(one.count(k), p.calls);
+        EXPECT_EQ(one.bytes(k), p.bytes);
+        EXPECT_NEAR(one.total_ns(k), static_cast<double>(p.total), 1);
+        pairs += one.pairs(k);
+      }
+      EXPECT_EQ(pairs, 16u * 15u);
+    }
+    EXPECT_EQ(chosen, 1);
+    const wire::EventsBlocks& whole = a.blocks(a.blocks_size() - 1);
+    ASSERT_EQ(whole.from_size(), 1);
+    EXPECT_EQ(path(whole.from(0)), "/");
+  }
+}
+
+EventSummary sent(const std::string& from, const std::string& to, std::uint64_t bytes) {
+  EventSummary out;
+  out.name = from, out.resource = to, out.bytes = bytes, out.untimed = 1;
+  return out;
+}
+
+TEST(MessageBlocks, OfMoreResourcesThanAreTakenNodesAboveAreTheSmallest) {
+  std::vector<EventSummary> pairs;
+  for (int rank = 0; rank < 1500; ++rank) {
+    const std::string from = "/site/host" + std::to_string(rank / 75) + "/rank" + std::to_string(rank);
+    const int other = (rank + 1) % 1500;
+    pairs.push_back(
+        sent(from, "/site/host" + std::to_string(other / 75) + "/rank" + std::to_string(other), 100));
+  }
+  const auto found = find_blocks(pairs, wire::EventsQuestion::BYTES, {});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_THAT(found->notes, testing::Contains(HasSubstr("1500 are summed up by the nodes above")));
+  const MessageBlocks& fine = found->partitions.front();
+  std::uint64_t all = 0, pairs_in_all = 0, within = 0;
+  for (const MessageBlock& block : fine.blocks) {
+    all += block.count, pairs_in_all += block.pairs;
+    if (block.from == block.to && found->nodes[block.from] == "/site/host3") within = block.count;
+  }
+  EXPECT_EQ(all, 1500u);
+  EXPECT_EQ(pairs_in_all, 1500u * 1499u);
+  EXPECT_EQ(within, 74u);  // and one to the next host
+}
+
+TEST(MessageBlocks, ANodeThatSendsItselfIsALeafBesideThoseBelow) {
+  const std::vector<EventSummary> pairs = {sent("/host", "/host/rank0", 10), sent("/host/rank0", "/host", 20),
+                                           sent("/host/rank1", "/host/rank1", 3)};
+  const auto found = find_blocks(pairs, wire::EventsQuestion::MESSAGES, {});
+  ASSERT_TRUE(found) << found.error().message;
+  const MessageBlocks& whole = found->partitions.back();
+  ASSERT_EQ(whole.blocks.size(), 1u);
+  EXPECT_EQ(whole.blocks[0].pairs, 3u * 2u + 1u);
+  EXPECT_EQ(whole.blocks[0].bytes, 33u);
+  EXPECT_EQ(whole.blocks[0].count, 3u);
+}
+
+TEST(MessageBlocks, ByMeanTimeASlowLinkIsABlockHoweverManyMessagesItHas) {
+  std::vector<EventSummary> pairs;
+  for (const char* from : {"/host0/a", "/host0/b", "/host1/c", "/host1/d"})
+    for (const char* to : {"/host0/a", "/host0/b", "/host1/c", "/host1/d"}) {
+      if (std::string(from) == to) continue;
+      const bool slow = std::string(from) < "/host1" && std::string(to) > "/host1";
+      EventSummary pair = sent(from, to, 8);
+      pair.untimed = 0;
+      for (int i = 0; i < (slow ? 3 : 5 + (from[7] - 'a')); ++i) {
+        pair.lengths.add(slow ? 900'000 : 1000);
+        pair.total += DurationNs(slow ? 900'000 : 1000);
+      }
+      pairs.push_back(pair);
+    }
+  const auto found = find_blocks(pairs, wire::EventsQuestion::MEAN_TIME, {});
+  ASSERT_TRUE(found) << found.error().message;
+  const MessageBlocks& exact = found->partitions.front();
+  EXPECT_EQ(exact.loss, 0);
+  std::vector<std::string> told;
+  for (const MessageBlock& b : exact.blocks)
+    told.push_back(found->nodes[b.from] + " to " + found->nodes[b.to] + ": " +
+                   std::to_string(b.total_ns / static_cast<double>(b.timed)));
+  EXPECT_THAT(
+      told, testing::UnorderedElementsAre("/host0 to /host0: 1000.000000", "/host0 to /host1: 900000.000000",
+                                          "/host1 to /: 1000.000000"));
+  EXPECT_THAT(found->notes, testing::IsEmpty());
+}
+
+TEST(MessageBlocks, OfNothingThereAreNoneAndAnEndedSearchIsASentence) {
+  EXPECT_THAT(find_blocks({}, wire::EventsQuestion::BYTES, {})->partitions, testing::IsEmpty());
+  const std::vector<EventSummary> pairs = {sent("/a", "/b", 10), sent("/b", "/a", 20)};
+  const auto ended = find_blocks(pairs, wire::EventsQuestion::BYTES, [] { return false; });
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kTimeout);
+}
+
 // Rank 6 of the example was stopped, and the others waited, for it among others.
 wire::EventsQuestion about_the_stopped(wire::EventsQuestion q) {
   q.set_most(1);
@@ -190,6 +329,13 @@ TEST_F(Sums, AQuestionForTooManyIsRefused) {
   EXPECT_FALSE(decode_events_untrusted(question(wire::EventsQuestion::SUMS, 2001)));
   EXPECT_FALSE(decode_events_untrusted(question(wire::EventsQuestion::PAIRS, 65'537)));
   EXPECT_FALSE(decode_events_untrusted(question(wire::EventsQuestion::PAIRS, 0)));
+  wire::EventsQuestion alike = question(wire::EventsQuestion::SUMS);
+  alike.set_alike(wire::EventsQuestion::BYTES);
+  EXPECT_THAT(decode_events_untrusted(alike).error().message, HasSubstr("alike: is of PAIRS alone"));
+  alike.set_kind(wire::EventsQuestion::PAIRS);
+  EXPECT_TRUE(decode_events_untrusted(alike));
+  alike.set_alike(static_cast<wire::EventsQuestion::Alike>(7));
+  EXPECT_THAT(decode_events_untrusted(alike).error().message, HasSubstr("alike: is unknown"));
   wire::EventsQuestion q = question(wire::EventsQuestion::PAIRS);
   q.add_nodes("/node1");
   EXPECT_TRUE(decode_events_untrusted(q));

@@ -37,6 +37,7 @@ struct EventPageRequest {
   std::uint32_t most = 0;           // rows or bins, 1 to kMostRows
   EventQuery list;                  // what is left out; most and longest as the kind wants them
   std::vector<std::string> except;  // of kWaits
+  wire::EventsQuestion::Alike alike = wire::EventsQuestion::NOT;  // of kPairs
   std::optional<EventPlace> after;
   DurationNs patience = kLongestPatience;  // more than 0
 };
