@@ -132,6 +132,18 @@ std::string event_sums_csv(const EventSums& sums) {
   return csv.take();
 }
 
+std::string blocks_csv(const EventSums& sums, const SumBlocks& partition) {
+  Csv csv;
+  for (const char* head : {"p", "from", "to", "pairs", "messages", "bytes", "mean_ns"}) csv.text(head);
+  csv.line();
+  for (const SumBlock& b : partition.blocks) {
+    csv.number(partition.p).text(sums.resources[b.from]).text(sums.resources[b.to]);
+    csv.number(b.pairs).number(b.count).number(b.bytes);
+    csv.number(b.timed > 0 ? b.total / static_cast<double>(b.timed) : 0.0).line();
+  }
+  return csv.take();
+}
+
 std::string bars_csv(const ViewData& data) {
   Csv csv;
   csv.text("begin (s)").text("end (s)").text("state").text("family").text(share_head(data));

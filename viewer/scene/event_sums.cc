@@ -21,7 +21,8 @@ class SumsReader {
 
   Result<EventSums> read() {
     if (!in_.error().empty()) return fail(ErrorCode::kUnavailable, clean_utf8(in_.error(), 4096));
-    if (std::max({in_.sums_size(), in_.resources_size(), in_.names_size(), in_.notes_size()}) > kMostSums)
+    if (std::max({in_.sums_size(), in_.resources_size(), in_.names_size(), in_.notes_size()}) > kMostSums ||
+        in_.blocks_size() > kMostSumPartitions)
       return fail(ErrorCode::kLimit, "the daemon's answer: it has more sums than are accepted (" +
                                          std::to_string(kMostSums) + ")");
     out_.token = in_.token();
@@ -39,6 +40,8 @@ class SumsReader {
     out_.names = internal::names_of(in_);
     for (const wire::EventsSum& sum : in_.sums())
       if (Status ok = add(sum); !ok) return tl::unexpected(ok.error());
+    for (const wire::EventsBlocks& blocks : in_.blocks())
+      if (Status ok = add_blocks(blocks); !ok) return tl::unexpected(ok.error());
     return std::move(out_);
   }
 
@@ -98,9 +101,44 @@ class SumsReader {
     return {};
   }
 
+  Status add_blocks(const wire::EventsBlocks& in) {
+    const std::string which = "partition " + std::to_string(out_.blocks.size());
+    const int n = in.from_size();
+    if (n > kMostSumBlocks)
+      return fail(ErrorCode::kLimit, "the daemon's answer: " + which + " has too many blocks");
+    for (const int other : {in.to_size(), in.pairs_size(), in.count_size(), in.bytes_size(), in.timed_size(),
+                            in.total_ns_size()})
+      if (other != n)
+        return internal::bad_answer("the lists of the blocks of " + which + " differ in length");
+    SumBlocks out{in.p(), in.gain(), in.loss(), in.chosen(), {}};
+    if (!(out.p >= 0 && out.p <= 1) || (!out_.blocks.empty() && out.p < out_.blocks.back().p) ||
+        !std::isfinite(out.gain) || !std::isfinite(out.loss) || n == 0)
+      return internal::bad_answer(which + " is of no p");
+    for (int i = 0; i < n; ++i) {
+      SumBlock block{in.from(i),           in.to(i),
+                     bounded(in.pairs(i)), bounded(in.count(i)),
+                     bounded(in.bytes(i)), bounded(in.timed(i)),
+                     in.total_ns(i)};
+      if (std::max(block.from, block.to) >= out_.resources.size())
+        return internal::bad_answer("a block of " + which + " is of nothing that it names");
+      if (!std::isfinite(block.total) || block.total < 0)
+        return internal::bad_answer("a block of " + which + " has a time that is none");
+      out.blocks.push_back(block);
+    }
+    out_.blocks.push_back(std::move(out));
+    return {};
+  }
+
   const wire::EventsAnswer& in_;
   EventSums out_;
 };
+
+// All of the data is below it.
+bool is_above(const std::string& path, const ViewData& data) {
+  if (data.nodes.empty()) return false;
+  const std::string& root = data.nodes[0].path;
+  return path == "/" || (root.size() > path.size() && root.starts_with(path) && root[path.size()] == '/');
+}
 
 double scale_of(std::int64_t ns) {
   return std::log10(static_cast<double>(std::max<std::int64_t>(ns, 1)));
@@ -173,6 +211,42 @@ MessageMatrix matrix_of(const EventSums& sums, const ViewData& data, const Rows&
     out.most.timed = std::max(out.most.timed, cell.timed);
   }
   return out;
+}
+
+BlockMatrix block_matrix_of(const EventSums& sums, const SumBlocks& partition, const ViewData& data,
+                            const Rows& rows) {
+  BlockMatrix out;
+  out.size = rows.rows.size();
+  std::vector<std::int64_t> node_of;
+  for (const std::string& path : sums.resources) {
+    const std::int64_t node = node_at(data, path);
+    node_of.push_back(node < 0 && is_above(path, data) ? 0 : node);
+  }
+  for (const SumBlock& b : partition.blocks) {
+    const std::int64_t from = node_of[b.from], to = node_of[b.to];
+    const auto shown = [&](std::int64_t node) {
+      return node >= 0 && rows.shows(static_cast<std::uint32_t>(node));
+    };
+    if (!shown(from) || !shown(to)) {
+      out.unseen += b.count;
+      continue;
+    }
+    BlockMatrix::Block block;
+    block.sender = static_cast<std::uint32_t>(from), block.receiver = static_cast<std::uint32_t>(to);
+    block.from = rows.first_row[block.sender], block.from_until = rows.last_row[block.sender];
+    block.to = rows.first_row[block.receiver], block.to_until = rows.last_row[block.receiver];
+    block.pairs = b.pairs;
+    block.sum = {b.count, b.bytes, b.total, b.timed};
+    out.blocks.push_back(block);
+  }
+  return out;
+}
+
+std::size_t partition_at(const EventSums& sums, std::optional<double> p) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < sums.blocks.size(); ++i)
+    if (p ? sums.blocks[i].p <= *p : sums.blocks[i].chosen) at = i;
+  return at;
 }
 
 }  // namespace margay::scene

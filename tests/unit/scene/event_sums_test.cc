@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <limits>
+#include <span>
 
 #include "small_view.h"
 
@@ -54,6 +55,33 @@ wire::EventsAnswer messages() {
     s.set_from(from), s.set_to(to), s.set_count(count), s.set_bytes(bytes);
     s.set_single(count), s.set_total_ns(count * 100);
   }
+  return a;
+}
+
+void add_block(wire::EventsBlocks& to, std::uint32_t from, std::uint32_t receiver, std::uint64_t pairs,
+               std::uint64_t count, std::uint64_t bytes) {
+  to.add_from(from), to.add_to(receiver), to.add_pairs(pairs), to.add_count(count), to.add_bytes(bytes);
+  to.add_timed(count / 2), to.add_total_ns(static_cast<double>(50 * count));
+}
+
+// messages(), with /a (4), / (5) and three partitions: each by itself would be too long.
+wire::EventsAnswer blocks() {
+  wire::EventsAnswer a = messages();
+  a.add_resources("/a"), a.add_resources("/"), a.add_resources("/b");
+  wire::EventsBlocks& fine = *a.add_blocks();
+  add_block(fine, 0, 1, 1, 10, 1000);
+  add_block(fine, 1, 0, 1, 4, 50);
+  add_block(fine, 4, 6, 2, 1, 7);
+  add_block(fine, 6, 6, 1, 6, 60);
+  add_block(fine, 3, 5, 3, 9, 9);
+  wire::EventsBlocks& middle = *a.add_blocks();
+  middle.set_p(0.25), middle.set_gain(3), middle.set_loss(1), middle.set_chosen(true);
+  add_block(middle, 4, 4, 2, 14, 1050);
+  add_block(middle, 4, 6, 2, 1, 7);
+  add_block(middle, 6, 6, 1, 6, 60);
+  wire::EventsBlocks& whole = *a.add_blocks();
+  whole.set_p(0.5);
+  add_block(whole, 5, 5, 12, 30, 1126);
   return a;
 }
 
@@ -109,14 +137,39 @@ TEST(EventSums, HostileAnswersAreSentences) {
        },
        "too many bins"},
   };
-  for (const auto& [wrong, sentence] : cases) {
-    SCOPED_TRACE(sentence);
-    wire::EventsAnswer a = visits();
-    wrong(a);
-    const auto sums = event_sums_untrusted(a);
-    ASSERT_FALSE(sums);
-    EXPECT_THAT(sums.error().message, HasSubstr(sentence));
-  }
+  const std::pair<Wrong, const char*> of_blocks[] = {
+      {[](auto& a) { a.mutable_blocks(0)->set_from(0, 7); }, "a block of partition 0 is of nothing"},
+      {[](auto& a) { a.mutable_blocks(1)->set_to(2, 99); }, "a block of partition 1 is of nothing"},
+      {[](auto& a) { a.mutable_blocks(1)->add_timed(1); }, "differ in length"},
+      {[](auto& a) { a.mutable_blocks(1)->clear_pairs(); }, "differ in length"},
+      {[](auto& a) { a.mutable_blocks(1)->set_p(0.6); }, "partition 2 is of no p"},
+      {[](auto& a) { a.mutable_blocks(2)->set_p(1.5); }, "partition 2 is of no p"},
+      {[](auto& a) { a.mutable_blocks(1)->set_loss(std::numeric_limits<double>::infinity()); }, "of no p"},
+      {[](auto& a) { a.add_blocks()->set_p(1); }, "partition 3 is of no p"},
+      {[](auto& a) { a.mutable_blocks(0)->set_total_ns(0, -1); }, "time that is none"},
+      {[](auto& a) {
+         for (int i = 0; i <= kMostSumBlocks; ++i) add_block(*a.mutable_blocks(0), 0, 0, 1, 1, 1);
+       },
+       "too many blocks"},
+      {[](auto& a) {
+         for (int i = 0; i <= kMostSumPartitions; ++i) a.add_blocks();
+       },
+       "more sums"},
+  };
+  const auto try_all = [](std::span<const std::pair<Wrong, const char*>> wrongs,
+                          wire::EventsAnswer (*good)()) {
+    ASSERT_TRUE(event_sums_untrusted(good()));
+    for (const auto& [wrong, sentence] : wrongs) {
+      SCOPED_TRACE(sentence);
+      wire::EventsAnswer a = good();
+      wrong(a);
+      const auto sums = event_sums_untrusted(a);
+      ASSERT_FALSE(sums);
+      EXPECT_THAT(sums.error().message, HasSubstr(sentence));
+    }
+  };
+  try_all(cases, visits);
+  try_all(of_blocks, blocks);
 }
 
 TEST(EventSums, AHistogramHasEachVisitOnceWhereItsLengthIs) {
@@ -167,6 +220,51 @@ TEST(EventSums, AMatrixFollowsTheRowsOfThePicture) {
   EXPECT_THAT(cell(folded, 0, 0), Pair(14, 1050));
   EXPECT_THAT(cell(folded, 0, 1), Pair(1, 7));
   EXPECT_EQ(folded.all.count, open.all.count);
+}
+
+TEST(EventSums, BlocksLieOnTheRowsOfTheirNodes) {
+  const EventSums sums = *event_sums_untrusted(blocks());
+  const ViewData data = SmallView().data();
+  const Rows rows = rows_of(data, {});
+  ASSERT_EQ(sums.blocks.size(), 3u);
+  const BlockMatrix fine = block_matrix_of(sums, sums.blocks[0], data, rows);
+  EXPECT_EQ(fine.size, 4u);
+  ASSERT_EQ(fine.blocks.size(), 4u);
+  EXPECT_EQ(fine.unseen, 9u);  // of /c/gone
+  const auto edges = [](const BlockMatrix::Block& b) {
+    return std::array<std::uint32_t, 4>{b.from, b.from_until, b.to, b.to_until};
+  };
+  using Edges = std::array<std::uint32_t, 4>;
+  EXPECT_EQ(edges(fine.blocks[0]), (Edges{0, 1, 1, 2}));
+  EXPECT_EQ(edges(fine.blocks[2]),
+            (Edges{0, 2, 2, rows.last_row[static_cast<std::uint32_t>(node_at(data, "/b"))]}));
+  EXPECT_EQ(fine.blocks[2].pairs, 2u);
+  EXPECT_EQ(fine.blocks[0].sum.bytes, 1000u);
+  EXPECT_EQ(fine.blocks[0].sum.timed, 5u);
+  EXPECT_EQ(fine.blocks[0].sum.total, 500);
+  const BlockMatrix whole = block_matrix_of(sums, sums.blocks[2], data, rows);
+  ASSERT_EQ(whole.blocks.size(), 1u);
+  EXPECT_EQ(edges(whole.blocks[0]), (Edges{0, 4, 0, 4}));
+  // The partition of a p, and the one that is chosen without any.
+  EXPECT_EQ(partition_at(sums, std::nullopt), 1u);
+  EXPECT_EQ(partition_at(sums, 0.0), 0u);
+  EXPECT_EQ(partition_at(sums, 0.25), 1u);
+  EXPECT_EQ(partition_at(sums, 0.4), 1u);
+  EXPECT_EQ(partition_at(sums, 1.0), 2u);
+  EXPECT_EQ(blocks_csv(sums, sums.blocks[1]),
+            "p,from,to,pairs,messages,bytes,mean_ns\r\n0.25,/a,/a,2,14,1050,100\r\n0.25,/a,/b,2,1,7,0\r\n"
+            "0.25,/b,/b,1,6,60,100\r\n");
+}
+
+TEST(EventSums, OfAPictureOfANodeABlockOfAllIsAllOfIt) {
+  const EventSums sums = *event_sums_untrusted(blocks());
+  ViewData data = SmallView().data();
+  data.nodes[0].path = "/x/y";
+  const BlockMatrix whole = block_matrix_of(sums, sums.blocks[2], data, rows_of(data, {}));
+  ASSERT_EQ(whole.blocks.size(), 1u);
+  EXPECT_EQ(whole.blocks[0].sender, 0u);
+  const BlockMatrix fine = block_matrix_of(sums, sums.blocks[0], data, rows_of(data, {}));
+  EXPECT_EQ(fine.unseen, 30u);
 }
 
 TEST(EventSums, AsCsvNamesAreQuotedAndAllIsThere) {

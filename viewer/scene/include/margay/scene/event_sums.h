@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,9 @@
 namespace margay::scene {
 
 inline constexpr int kMostSums = 1 << 16;
-inline constexpr int kMostSumBins = 1 << 12;  // of one sum
+inline constexpr int kMostSumBins = 1 << 12;    // of one sum
+inline constexpr int kMostSumBlocks = 1 << 12;  // of one partition, of which there are so many:
+inline constexpr int kMostSumPartitions = 64;
 
 struct LengthBin {
   std::int64_t from = 0, until = 0;
@@ -46,15 +49,29 @@ struct EventSum {
   std::vector<LengthBin> bins;         // of visits: of the single ones
 };
 
+// Who sends to whom, summed up where it is alike: an optimal partition of the matrix of all pairs.
+struct SumBlock {
+  std::uint32_t from = 0, to = 0;  // of EventSums::resources, maybe nodes above those that talk
+  std::uint64_t pairs = 0;         // of those that talk
+  std::uint64_t count = 0, bytes = 0, timed = 0;
+  double total = 0;  // ns, of the timed
+};
+struct SumBlocks {
+  double p = 0, gain = 0, loss = 0;  // p from which on it is optimal; bits
+  bool chosen = false;               // before the largest fall of quality
+  std::vector<SumBlock> blocks;
+};
+
 struct EventSums {
   bool messages = false;  // else visits
   TimeRange time;
   TimeNs zero{};
   std::vector<std::string> resources;
   std::vector<State> names;
-  std::vector<EventSum> sums;  // visits: most time first; messages: most bytes
-  std::uint64_t left_out = 0;  // sums
-  std::uint64_t holes = 0;     // places at which records are missing
+  std::vector<EventSum> sums;     // visits: most time first; messages: most bytes
+  std::vector<SumBlocks> blocks;  // of messages, where they were asked for; p ascending
+  std::uint64_t left_out = 0;     // sums
+  std::uint64_t holes = 0;        // places at which records are missing
   bool exact = true;
   std::vector<std::string> notes;
   std::uint64_t token = 0;
@@ -94,5 +111,26 @@ struct MessageMatrix {
   std::uint64_t unseen = 0;                                       // messages of resources that no row shows
 };
 MessageMatrix matrix_of(const EventSums& sums, const ViewData& data, const Rows& rows);
+
+// A partition of the matrix on rows and columns that are all resources: `rows` with nothing folded. A node
+// above all of `data` is all of it here.
+struct BlockMatrix {
+  struct Block {
+    // Rows of the senders and of the receivers, [from, until).
+    std::uint32_t from = 0, from_until = 0, to = 0, to_until = 0;
+    std::uint32_t sender = 0, receiver = 0;  // nodes of the data
+    std::uint64_t pairs = 0;
+    MessageMatrix::Cell sum;
+  };
+  std::size_t size = 0;
+  std::vector<Block> blocks;
+  std::uint64_t unseen = 0;  // messages of blocks that no row shows
+};
+BlockMatrix block_matrix_of(const EventSums& sums, const SumBlocks& partition, const ViewData& data,
+                            const Rows& rows);
+// The index of the partition that holds at p; the chosen one without a p. REQUIRES: sums.blocks not empty.
+std::size_t partition_at(const EventSums& sums, std::optional<double> p);
+// RFC 4180: p,from,to,pairs,messages,bytes,mean_ns (of those that are known to have been there; 0: none).
+std::string blocks_csv(const EventSums& sums, const SumBlocks& partition);
 
 }  // namespace margay::scene
