@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QHelpEvent>
 #include <QMouseEvent>
+#include <QSignalBlocker>
 #include <QToolTip>
 #include <QVBoxLayout>
 
@@ -85,25 +86,52 @@ MessagesView::MessagesView(Session& session, QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  matrix_ = new MatrixView(source_, session, this);
+  shown_ = new QStackedWidget(this);
+  matrix_ = new MatrixView(source_, session, shown_);
+  blocks_ = new BlocksView(source_, session, shown_);
+  shown_->addWidget(matrix_);
+  shown_->addWidget(blocks_);
   measure_ = new QComboBox(this);
   for (const MatrixMeasure m : {MatrixMeasure::kBytes, MatrixMeasure::kMessages, MatrixMeasure::kMeanTime})
     measure_->addItem(name_of(m), static_cast<int>(m));
   measure_->setAccessibleName(tr("what a cell shows"));
   measure_->setToolTip(
       tr("what a cell shows by how strong its colour is; mean time: from the begin of the sending call until "
-         "the "
-         "message was there"));
+         "the message was there"));
+  grouping_ = new QComboBox(this);
+  grouping_->addItems({tr("each pair"), tr("alike together")});
+  grouping_->setAccessibleName(tr("each pair by itself, or what is alike together"));
+  grouping_->setToolTip(
+      tr("alike together: the optimal blocks of all pairs of two nodes; the slider chooses how much may be "
+         "lost"));
+  steps_ = new QSlider(Qt::Horizontal, this);
+  steps_->setAccessibleName(tr("p of the blocks"));
+  steps_->setToolTip(tr("p of the blocks: each that differs, from all details to all as one"));
+  steps_->setMaximumWidth(180);
+  steps_->setPageStep(1);
+  steps_->hide();
   status_ = new ElidedLabel(this);
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 2, 4, 2);
   line->addWidget(measure_);
+  line->addWidget(grouping_);
+  line->addWidget(steps_);
   line->addWidget(status_, 1);
   column->addLayout(line);
-  column->addWidget(matrix_, 1);
+  column->addWidget(shown_, 1);
   setFocusProxy(measure_);
   connect(measure_, &QComboBox::currentIndexChanged, this, [this](int index) {
     matrix_->set_measure(static_cast<MatrixMeasure>(measure_->itemData(index).toInt()));
+    blocks_->set_measure(matrix_->measure());
+    choose();
+  });
+  connect(grouping_, &QComboBox::currentIndexChanged, this, [this](int index) {
+    shown_->setCurrentIndex(index);
+    steps_->setVisible(in_blocks());
+    choose();
+  });
+  connect(steps_, &QSlider::valueChanged, this, [this](int step) {
+    blocks_->set_partition(static_cast<std::size_t>(step));
     refresh();
   });
   connect(&source_, &SumsSource::changed, this, &MessagesView::refresh);
@@ -123,21 +151,36 @@ void MessagesView::hideEvent(QHideEvent* event) {
   source_.set_seen(false);
 }
 
+void MessagesView::choose() {
+  wire::EventsQuestion::Alike alike = wire::EventsQuestion::NOT;
+  if (in_blocks())
+    alike = matrix_->measure() == MatrixMeasure::kBytes      ? wire::EventsQuestion::BYTES
+            : matrix_->measure() == MatrixMeasure::kMessages ? wire::EventsQuestion::MESSAGES
+                                                             : wire::EventsQuestion::MEAN_TIME;
+  source_.set_alike(alike);
+  refresh();
+}
+
 void MessagesView::refresh() {
-  if (isVisible()) matrix_->refresh();
+  if (isVisible()) in_blocks() ? blocks_->refresh() : matrix_->refresh();
   QStringList words{source_.told()};
-  if (const QString most = most_text(matrix_->matrix(), matrix_->measure()); !most.isEmpty())
-    words.prepend(most);
-  if (matrix_->matrix().unseen > 0)
-    words << tr("%1 messages are of resources that no row shows")
-                 .arg(text_of(grouped(matrix_->matrix().unseen)));
+  const QString most = in_blocks() ? blocks_->told() : most_text(matrix_->matrix(), matrix_->measure());
+  if (!most.isEmpty()) words.prepend(most);
+  const std::uint64_t unseen = in_blocks() ? blocks_->matrix().unseen : matrix_->matrix().unseen;
+  if (unseen > 0) words << tr("%1 messages are of resources that no row shows").arg(text_of(grouped(unseen)));
+  if (in_blocks() && blocks_->partitions() == 0 && !source_.waits() && source_.sums() != nullptr &&
+      !source_.sums()->sums.empty())
+    words << tr("the daemon, an older one, does not sum up what is alike");
+  const QSignalBlocker quiet(steps_);
+  steps_->setRange(0, std::max(0, static_cast<int>(blocks_->partitions()) - 1));
+  steps_->setValue(static_cast<int>(blocks_->partition()));
   status_->setText(words.join("  |  "));
   status_->setToolTip(status_->text());
 }
 
 QStringList MessagesView::mouse() const {
   return {tr("over a cell|how many messages went from whom to whom, and how large"),
-          tr("click on a cell|select who sent them, in all views"),
+          tr("click on a cell or block|select who sent them, in all views"),
           tr("double click on a cell|unfold what is folded")};
 }
 
@@ -147,7 +190,7 @@ QString MessagesView::save(const QString& path, const QString& title) {
   if (path.endsWith(".png", Qt::CaseInsensitive))
     return grab().save(path, "PNG") ? QString()
                                     : tr("%1: not written: the image cannot be written").arg(path);
-  return save_picture(path, session_, size(), title, picture_kind("matrix"));
+  return save_picture(path, session_, size(), title, picture_kind(in_blocks() ? "blocks" : "matrix"));
 }
 
 }  // namespace margay::viewer

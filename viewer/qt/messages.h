@@ -1,11 +1,15 @@
 // Who sends how much to whom: the messages of the stretch that is looked at as a matrix, of which rows and
-// columns are the rows of the overview: what is folded there is one here.
+// columns are the rows of the overview: what is folded there is one here. Or what is alike together: the
+// optimal blocks of it, at a p of their own.
 //
 // Thread safety: none; belongs to the thread of the window. Cost of painting: linear in the pairs.
 #pragma once
 
 #include <QComboBox>
+#include <QSlider>
+#include <QStackedWidget>
 
+#include "blocks_view.h"
 #include "paint_sums.h"
 #include "sums_source.h"
 #include "view.h"
@@ -51,6 +55,10 @@ class MessagesView : public View {
   MatrixView& matrix() { return *matrix_; }
   SumsSource& source() { return source_; }
   QComboBox& measure() { return *measure_; }
+  BlocksView& blocks() { return *blocks_; }
+  // Each pair, or what is alike together; and of these the p, from the finest to all as one.
+  QComboBox& grouping() { return *grouping_; }
+  QSlider& steps() { return *steps_; }
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -58,10 +66,15 @@ class MessagesView : public View {
 
  private:
   void refresh();
+  void choose();  // what is asked for
+  bool in_blocks() const { return shown_->currentWidget() == blocks_; }
 
   SumsSource source_;
+  QStackedWidget* shown_;
   MatrixView* matrix_;
-  QComboBox* measure_;
+  BlocksView* blocks_;
+  QComboBox *measure_, *grouping_;
+  QSlider* steps_;
   ElidedLabel* status_;
 };
 

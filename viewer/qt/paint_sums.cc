@@ -155,10 +155,6 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> MatrixSheet::at(const QPo
 void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
                   const scene::MessageMatrix& matrix, MatrixMeasure measure) {
   const scene::Palette& palette = picture.palette;
-  const QFontMetricsF metrics(p.font());
-  p.save();
-  p.setPen(QPen(colour_of(palette.faint()), 1));
-  p.drawRect(sheet.plot.adjusted(-0.5, -0.5, 0.5, 0.5));
   // The square root: what is a hundredth of the most is seen still.
   const double most = most_of(matrix, measure);
   const scene::Rgb ink = palette.family(wire::FAMILY_POINT_TO_POINT);
@@ -170,6 +166,15 @@ void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
                       std::max(1.0, sheet.cell - (sheet.cell > 6 ? 1 : 0))),
                colour_of(palette.at(ink, std::sqrt(value / most))));
   }
+  paint_matrix_axes(p, sheet, picture);
+}
+
+void paint_matrix_axes(QPainter& p, const MatrixSheet& sheet, const Picture& picture) {
+  const scene::Palette& palette = picture.palette;
+  const QFontMetricsF metrics(p.font());
+  p.save();
+  p.setPen(QPen(colour_of(palette.faint()), 1));
+  p.drawRect(sheet.plot.adjusted(-0.5, -0.5, 0.5, 0.5));
   // As many names as have room, from the first on.
   const auto step =
       static_cast<std::uint32_t>(std::max(1.0, std::ceil(metrics.height() / std::max(sheet.cell, 1e-9))));

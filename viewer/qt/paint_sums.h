@@ -44,6 +44,8 @@ struct MatrixSheet {
   // The sender's row and the receiver's; nothing: no cell is there.
   std::optional<std::pair<std::uint32_t, std::uint32_t>> at(const QPointF& point) const;
 };
+// The frame, and the names of senders and receivers.
+void paint_matrix_axes(QPainter& p, const MatrixSheet& sheet, const Picture& picture);
 void paint_matrix(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
                   const scene::MessageMatrix& matrix, MatrixMeasure measure);
 // The strongest cell: the sender's row and the receiver's; nothing where all is 0.

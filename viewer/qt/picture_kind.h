@@ -23,6 +23,7 @@ struct PictureKind {
   bool curve = false;
   // It is of what the events sum to, which come when they are asked for (Session::sums()).
   std::optional<SumsOf> sums;
+  wire::EventsQuestion::Alike alike = wire::EventsQuestion::NOT;  // and of these what is alike together
   // The window shows this, too: else it is of files alone.
   bool of_window = false;
   // It has parts, of which those that are too small are drawn together (Session::threshold()).

@@ -38,10 +38,15 @@ SumsSource::What SumsSource::looked_at() const {
   if (session_.data().empty()) return {};
   const scene::Subject& s = session_.subject();
   const auto at = session_.marked().value_or(scene::MarkedArea{session_.time(), {s.node}});
-  What now{at.time, at.nodes, s.states, s.filter};
+  What now{at.time, at.nodes, s.states, s.filter, alike_};
   if (of_ == SumsOf::kMessages) now.states.clear(), now.filter.states.clear();  // they are in none
   now.filter.of_the_rest = false;
   return now;
+}
+
+void SumsSource::set_alike(wire::EventsQuestion::Alike alike) {
+  alike_ = alike;
+  if (seen_) ask();
 }
 
 void SumsSource::set_seen(bool seen) {
@@ -75,6 +80,7 @@ bool SumsSource::ask() {
   for (const std::string& node : now.nodes)
     if (!node.empty() && node != "/") q.add_nodes(node);
   for (const std::string& state : now.states) q.add_states(state);
+  q.set_alike(now.alike);
   scene::put_filter(now.filter, q);
   question_ = q;
   session_.ask(std::move(q));

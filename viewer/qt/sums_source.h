@@ -26,6 +26,8 @@ class SumsSource : public QObject {
 
   SumsSource(Session& session, SumsOf of, QObject* parent = nullptr);
 
+  // Of messages: what is alike is to be summed up, too.
+  void set_alike(wire::EventsQuestion::Alike alike);
   // Somebody looks, or no longer does.
   void set_seen(bool seen);
   // Asks for what the session looks at now, unless that is what is there. False: there is nothing yet to ask
@@ -52,6 +54,7 @@ class SumsSource : public QObject {
     std::vector<std::string> nodes;
     std::vector<std::string> states;
     scene::RunFilter filter;
+    wire::EventsQuestion::Alike alike = wire::EventsQuestion::NOT;
     bool operator==(const What&) const = default;
   };
   What looked_at() const;
@@ -59,6 +62,7 @@ class SumsSource : public QObject {
 
   Session& session_;
   const SumsOf of_;
+  wire::EventsQuestion::Alike alike_ = wire::EventsQuestion::NOT;
   bool seen_ = false;
   What of_what_;
   std::optional<wire::EventsQuestion> question_;

@@ -242,7 +242,8 @@ QImage sums_as(const char* kind, scene::Theme theme, bool folded = false) {
   Session session(nullptr, theme);
   session.show(std::make_shared<const scene::ViewData>(scene::SmallView().data()));
   if (folded) session.toggle_fold(1);
-  const bool messages = std::string_view(kind) == "matrix";
+  const bool blocks = std::string_view(kind) == "blocks";
+  const bool messages = blocks || std::string_view(kind) == "matrix";
   wire::EventsAnswer a;
   a.mutable_question()->set_kind(messages ? wire::EventsQuestion::PAIRS : wire::EventsQuestion::SUMS);
   a.mutable_question()->set_to_ns(4'000'000'000);
@@ -266,6 +267,22 @@ QImage sums_as(const char* kind, scene::Theme theme, bool folded = false) {
       left -= here;
     }
   }
+  if (blocks) {
+    a.add_resources("/a"), a.add_resources("/b"), a.add_resources("/");
+    const auto add = [&](wire::EventsBlocks& to, std::uint32_t from, std::uint32_t receiver,
+                         std::uint64_t pairs, std::uint64_t count) {
+      to.add_from(from), to.add_to(receiver), to.add_pairs(pairs), to.add_count(count),
+          to.add_bytes(count * 100);
+      to.add_timed(count), to.add_total_ns(static_cast<double>(count * 1000));
+    };
+    wire::EventsBlocks& fine = *a.add_blocks();
+    fine.set_gain(4), fine.set_chosen(true);
+    add(fine, 4, 4, 2, 10), add(fine, 0, 5, 2, 0), add(fine, 1, 5, 2, 40), add(fine, 5, 4, 4, 0);
+    add(fine, 2, 2, 0, 0), add(fine, 2, 3, 1, 160), add(fine, 3, 5, 2, 640);
+    wire::EventsBlocks& whole = *a.add_blocks();
+    whole.set_p(0.4), whole.set_gain(10), whole.set_loss(8);
+    add(whole, 6, 6, 13, 850);
+  }
   session.take_sums(std::make_shared<const scene::EventSums>(*scene::event_sums_untrusted(a)));
   constexpr QSize kPage(900, 520);
   QImage image(kPage, QImage::Format_RGB32);
@@ -282,6 +299,11 @@ TEST(Golden, Histogram) {
 TEST(Golden, Matrix) {
   EXPECT_EQ(against_golden(sums_as("matrix", scene::Theme::kLight), golden("matrix-light.png")), "");
   EXPECT_EQ(against_golden(sums_as("matrix", scene::Theme::kDark, true), golden("matrix-dark.png")), "");
+}
+
+TEST(Golden, Blocks) {
+  EXPECT_EQ(against_golden(sums_as("blocks", scene::Theme::kLight), golden("blocks-light.png")), "");
+  EXPECT_EQ(against_golden(sums_as("blocks", scene::Theme::kDark, true), golden("blocks-dark.png")), "");
 }
 
 // Whoever has nothing to show says so, of whatever kind; sizes that are too small are no trouble.

@@ -422,6 +422,25 @@ TEST_F(Render, WhatEventsSumTo) {
   }
 }
 
+// The example's ranks are a ring over four machines.
+TEST_F(Render, WhoSendsToWhomAlikeOnesTogether) {
+  const QStringList kind{"--picture", "blocks"};
+  ASSERT_EQ(render("example", kind).code, 0);
+  EXPECT_THAT(svg_of(kind), AllOf(HasSubstr("29,440 messages in "), HasSubstr(" blocks of 240 pairs")));
+  const auto rows_at = [&](const char* p) { return table_of(kind + QStringList{"--p", p}); };
+  std::uint64_t messages = 0;
+  int machines = 0;
+  for (const QStringList& row : rows_at("0.3")) {
+    messages += row[4].toULongLong();
+    machines += row[1].count('/') == 1 && row[1] == row[2] && row[1] != "/" && row[4] != "0";
+  }
+  EXPECT_EQ(messages, 29'440u);
+  EXPECT_EQ(machines, 4) << "each machine talks to itself";
+  const auto all = rows_at("1");
+  ASSERT_EQ(all.size(), 2u);  // and the header
+  EXPECT_EQ(all[1].mid(1, 4), (QStringList{"/", "/", "240", "29440"}));
+}
+
 TEST_F(Render, SaysWhichPicturesThereAre) {
   Said said = render("example", {"--picture", "pie"});
   EXPECT_EQ(said.code, 2);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <QFile>
+#include <QLabel>
 #include <QTemporaryDir>
+#include <algorithm>
 
 #include "durations.h"
 #include "messages.h"
@@ -220,6 +222,101 @@ TEST(MessagesPage, WhatIsFoldedIsOneAndAClickSelectsTheSender) {
   EXPECT_EQ(m.shown.session.data().nodes[m.shown.session.selection()->node].path, "/b/r3");
   QTest::mouseDClick(&m.page().matrix(), Qt::LeftButton, {}, middle(0, 1));
   EXPECT_EQ(m.page().matrix().matrix().size, 4u);
+}
+
+// Of messages, and of /a and /b the blocks: finer, chosen, and all as one.
+void answer_blocks(Matrix& m) {
+  wire::EventsAnswer a = answer_to(m.asked());
+  for (const char* path : {"/a/r0", "/a/r1", "/b/r2", "/a", "/b", "/"}) a.add_resources(path);
+  wire::EventsSum& s = *a.add_sums();
+  s.set_from(0), s.set_to(1), s.set_count(10), s.set_bytes(4096);
+  const auto add = [&](wire::EventsBlocks& to, std::uint32_t from, std::uint32_t receiver,
+                       std::uint64_t pairs, std::uint64_t count, std::uint64_t bytes) {
+    to.add_from(from), to.add_to(receiver), to.add_pairs(pairs), to.add_count(count), to.add_bytes(bytes);
+    to.add_timed(0), to.add_total_ns(0);
+  };
+  wire::EventsBlocks& fine = *a.add_blocks();
+  add(fine, 0, 1, 1, 10, 4096), add(fine, 1, 0, 1, 0, 0), add(fine, 3, 4, 2, 1, 64), add(fine, 4, 5, 3, 0, 0);
+  wire::EventsBlocks& chosen = *a.add_blocks();
+  chosen.set_p(0.25), chosen.set_gain(3), chosen.set_loss(1), chosen.set_chosen(true);
+  add(chosen, 3, 3, 2, 10, 4096), add(chosen, 3, 4, 2, 1, 64), add(chosen, 4, 5, 3, 0, 0);
+  wire::EventsBlocks& whole = *a.add_blocks();
+  whole.set_p(0.5), whole.set_gain(6), whole.set_loss(4);
+  add(whole, 5, 5, 7, 11, 4160);
+  m.answer(a);
+}
+
+TEST(MessagesPage, WhatIsAlikeIsOneBlockAtAPOfItsOwn) {
+  Matrix m;
+  m.answer_messages();
+  EXPECT_EQ(m.asked().alike(), wire::EventsQuestion::NOT);
+  EXPECT_FALSE(m.page().steps().isVisible());
+  m.page().grouping().setCurrentIndex(1);
+  EXPECT_EQ(m.asked().alike(), wire::EventsQuestion::BYTES);
+  answer_blocks(m);
+  const BlocksView& blocks = m.page().blocks();
+  EXPECT_TRUE(m.page().steps().isVisible());
+  EXPECT_EQ(m.page().steps().maximum(), 2);
+  EXPECT_EQ(m.page().steps().value(), 1);
+  EXPECT_EQ(blocks.matrix().blocks.size(), 3u);
+  EXPECT_EQ(blocks.told(),
+            "p 0.25: 3 blocks of 7 pairs, complexity reduced 50 %, information lost 25 %  |  most: 2.0 KiB a "
+            "pair, a "
+            "to a");
+  // One picture: the colour of a block is that of the mean of its pairs.
+  const auto colour_at = [&](double from, double to) {
+    const MatrixSheet sheet = m.page().blocks().sheet();
+    return m.page().blocks().grab().toImage().pixelColor(
+        static_cast<int>(sheet.plot.left() + to * sheet.cell),
+        static_cast<int>(sheet.plot.top() + from * sheet.cell));
+  };
+  EXPECT_EQ(colour_at(0.5, 0.5), colour_at(0.5, 1.5));
+  EXPECT_EQ(colour_at(2.5, 0.5), colour_of(m.shown.session.palette().background()));
+  EXPECT_LT(colour_at(0.5, 0.5).lightness(), colour_at(0.5, 2.5).lightness());
+  // Another p is another picture, and stays chosen when another answer comes.
+  m.page().steps().setValue(0);
+  EXPECT_EQ(blocks.matrix().blocks.size(), 4u);
+  EXPECT_NE(colour_at(0.5, 0.5), colour_at(0.5, 1.5));
+  EXPECT_THAT(blocks.accessibleDescription().toStdString(),
+              HasSubstr("r0 to r1: 1 pair, 10 messages of 4.0 KiB in all, 4.0 KiB a pair"));
+  m.page().measure().setCurrentIndex(1);
+  EXPECT_EQ(m.asked().alike(), wire::EventsQuestion::MESSAGES);
+  answer_blocks(m);
+  EXPECT_EQ(m.page().steps().value(), 0);
+  EXPECT_THAT(blocks.told().toStdString(), HasSubstr("most: 10 messages a pair, r0 to r1"));
+  m.page().measure().setCurrentIndex(2);
+  EXPECT_EQ(m.asked().alike(), wire::EventsQuestion::MEAN_TIME);
+  m.page().grouping().setCurrentIndex(0);
+  EXPECT_EQ(m.asked().alike(), wire::EventsQuestion::NOT);
+  EXPECT_FALSE(m.page().steps().isVisible());
+}
+
+TEST(MessagesPage, BlocksHoldAtThePThatWasAskedForAndAClickSelectsTheSenders) {
+  Matrix m;
+  m.page().grouping().setCurrentIndex(1);
+  answer_blocks(m);
+  m.shown.session.set_p(0.6);
+  emit m.shown.session.data_changed();
+  EXPECT_EQ(m.page().blocks().partition(), 2u);
+  EXPECT_EQ(m.page().steps().value(), 2);
+  m.page().steps().setValue(1);
+  const MatrixSheet sheet = m.page().blocks().sheet();
+  QTest::mouseClick(&m.page().blocks(), Qt::LeftButton, {},
+                    QPoint(static_cast<int>(sheet.plot.left() + 2.5 * sheet.cell),
+                           static_cast<int>(sheet.plot.top() + 0.5 * sheet.cell)));
+  ASSERT_TRUE(m.shown.session.selection());
+  EXPECT_EQ(m.shown.session.data().nodes[m.shown.session.selection()->node].path, "/a");
+}
+
+TEST(MessagesPage, ADaemonThatKnowsNoBlocksIsSaidToBeOlder) {
+  Matrix m;
+  m.page().grouping().setCurrentIndex(1);
+  m.answer_messages();
+  EXPECT_EQ(m.page().blocks().partitions(), 0u);
+  const auto labels = m.page().findChildren<QLabel*>();
+  EXPECT_TRUE(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+    return label->toolTip().contains("the daemon, an older one, does not sum up what is alike");
+  }));
 }
 
 }  // namespace sums_test

@@ -1,0 +1,53 @@
+// `--picture blocks`: messages by who sent them to whom, bytes that are alike together.
+#include "paint_blocks.h"
+#include "picture_kind.h"
+#include "sums_source.h"
+
+namespace margay::viewer {
+namespace {
+
+QString lacks_blocks(const Session& session) {
+  const EventSumsPtr& sums = session.sums(SumsOf::kMessages);
+  if (sums == nullptr) return QObject::tr("--picture blocks: what messages sum to is not known");
+  return sums->blocks.empty() ? QObject::tr("--picture blocks: no message was sent") : QString();
+}
+
+// That of --p, or the one before quality falls most.
+std::size_t shown_of(const Session& session) {
+  return scene::partition_at(*session.sums(SumsOf::kMessages), session.subject().p);
+}
+
+void paint_blocks_picture(QPainter& p, const QSizeF& size, const Session& session, const QString& title) {
+  if (const QString why = lacks_blocks(session); !why.isEmpty() || session.data().empty()) {
+    paint_page(p, size, session, {title, why});
+    return;
+  }
+  const scene::EventSums& sums = *session.sums(SumsOf::kMessages);
+  const scene::Rows rows = scene::rows_of(session.data(), {});
+  const Picture picture{session.data(), rows, session.palette()};
+  const std::size_t index = shown_of(session);
+  const scene::BlockMatrix matrix = scene::block_matrix_of(sums, sums.blocks[index], picture.data, rows);
+  const MatrixMeasure measure = MatrixMeasure::kBytes;
+  const QString most = most_text(picture, matrix, measure);
+  const QRectF page = paint_page(p, size, session,
+                                 {title, told_of(sums, session),
+                                  partition_text(sums, index) + (most.isEmpty() ? QString() : "; " + most)});
+  paint_blocks(p, {page, QFontMetricsF(p.font()), picture}, picture, matrix, measure);
+}
+
+}  // namespace
+
+PictureKind picture_blocks() {
+  PictureKind kind;
+  kind.sums = SumsOf::kMessages;
+  kind.alike = wire::EventsQuestion::BYTES;
+  kind.lacks = lacks_blocks;
+  kind.paint = paint_blocks_picture;
+  kind.csv = [](const Session& session) {
+    const scene::EventSums& sums = *session.sums(SumsOf::kMessages);
+    return scene::blocks_csv(sums, sums.blocks[shown_of(session)]);
+  };
+  return kind;
+}
+
+}  // namespace margay::viewer
