@@ -1,7 +1,11 @@
 #include "widgets.h"
 
+#include <QAbstractSpinBox>
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QKeyEvent>
+#include <QSlider>
 #include <QSortFilterProxyModel>
 #include <QStyle>
 #include <QStyledItemDelegate>
@@ -16,6 +20,30 @@
 
 namespace margay::viewer {
 namespace {
+
+class OwnKeys final : public QObject {
+ public:
+  using QObject::QObject;
+  bool eventFilter(QObject*, QEvent* event) override {
+    if (event->type() != QEvent::ShortcutOverride) return false;
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if ((key->modifiers() & ~Qt::KeypadModifier) != Qt::NoModifier) return false;
+    switch (key->key()) {
+      case Qt::Key_Up:
+      case Qt::Key_Down:
+      case Qt::Key_Left:
+      case Qt::Key_Right:
+      case Qt::Key_PageUp:
+      case Qt::Key_PageDown:
+      case Qt::Key_Home:
+      case Qt::Key_End:
+        event->accept();
+        return true;
+      default:
+        return false;
+    }
+  }
+};
 
 constexpr double kLeastPie = 0.02;   // smaller ones are pooled
 constexpr int kBannerTime = 12'000;  // ms
@@ -60,6 +88,16 @@ class Heads : public QHeaderView {
 };
 
 }  // namespace
+
+void keep_own_keys(QWidget& parent) {
+  auto* keys = new OwnKeys(&parent);
+  const auto keep = [keys](const auto& widgets) {
+    for (auto* widget : widgets) widget->installEventFilter(keys);
+  };
+  keep(parent.findChildren<QComboBox*>());
+  keep(parent.findChildren<QSlider*>());
+  keep(parent.findChildren<QAbstractSpinBox*>());
+}
 
 QSize ElidedLabel::minimumSizeHint() const {
   return {fontMetrics().averageCharWidth() * 8, QLabel::minimumSizeHint().height()};

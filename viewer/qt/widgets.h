@@ -42,6 +42,10 @@ QWidget* with_line(QWidget* parent, QWidget* line, QWidget* table);
 // Makes this row of its model the current one, and scrolls to it.
 void choose_row(QTableView& view, int row);
 
+// Arrows, Page and Home keys choose in lists to choose from, sliders and numbers below `parent` that have the
+// focus: else they would be the window's, and move the selection of the picture.
+void keep_own_keys(QWidget& parent);
+
 // The colours of everything that is no picture, fit for the pictures' theme.
 QPalette widget_palette(const scene::Palette& palette);
 

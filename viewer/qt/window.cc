@@ -57,6 +57,7 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   make_actions();
   look_->addSeparator();
   for (QDockWidget* dock : findChildren<QDockWidget*>()) look_->addAction(dock->toggleViewAction());
+  keep_own_keys(*this);
 
   const auto say = [this](const QString& s) { statusBar()->showMessage(s, 10'000); };
   connect(&session_, &Session::said, this, say);

@@ -291,6 +291,25 @@ TEST(MessagesPage, WhatIsAlikeIsOneBlockAtAPOfItsOwn) {
   EXPECT_FALSE(m.page().steps().isVisible());
 }
 
+TEST(MessagesPage, IsChosenWithTheKeysOfWhatHasTheFocus) {
+  Matrix m;
+  m.answer_messages();
+  const auto press = [&](QWidget& on, Qt::Key key) {
+    on.setFocus();
+    QTest::keyClick(&on, key);
+  };
+  press(m.page().measure(), Qt::Key_Down);
+  EXPECT_EQ(m.page().measure().currentIndex(), 1);
+  press(m.page().grouping(), Qt::Key_Down);
+  EXPECT_EQ(m.page().grouping().currentIndex(), 1);
+  answer_blocks(m);
+  press(m.page().steps(), Qt::Key_Left);
+  EXPECT_EQ(m.page().steps().value(), 0);
+  press(m.page().steps(), Qt::Key_End);
+  EXPECT_EQ(m.page().steps().value(), 2);
+  EXPECT_FALSE(m.shown.session.selection()) << "the picture's keys";
+}
+
 TEST(MessagesPage, BlocksHoldAtThePThatWasAskedForAndAClickSelectsTheSenders) {
   Matrix m;
   m.page().grouping().setCurrentIndex(1);
