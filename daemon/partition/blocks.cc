@@ -81,7 +81,7 @@ Result<Blocks> Blocks::create(TreeShape tree, std::span<const double> v, std::sp
   return out;
 }
 
-void Blocks::find_best(double p) {
+void Blocks::find_best(double p, double price) {
   const double slack = internal::tie_slack(tie_);
   for (const NodeIndex k : tree_.post_order()) {
     double* best = best_.data() + at(k, NodeIndex(0));
@@ -91,7 +91,7 @@ void Blocks::find_best(double p) {
     for (const NodeIndex c : tree_.children(k))
       for (std::size_t l = 0; l < of_children.size(); ++l) of_children[l] += best_[c.value * size_ + l];
     for (const NodeIndex l : tree_.post_order()) {
-      best[l.value] = p * gain[l.value] - (1 - p) * loss[l.value] - tie_;
+      best[l.value] = p * gain[l.value] - (1 - p) * loss[l.value] - price;
       cut[l.value] = Cut::kNone;
       const auto better = [&](double sum, Cut how) {
         if (!(sum > best[l.value] + slack)) return;
@@ -127,17 +127,37 @@ BlockPartition Blocks::walk(double p) const {
   return out;
 }
 
+BlockPartition Blocks::solve_at(double p, double price) {
+  find_best(p, price);
+  return walk(p);
+}
+
 Result<BlockPartition> Blocks::solve(double p) {
   if (auto ok = internal::check_p(p); !ok) return tl::unexpected(ok.error());
-  find_best(p);
-  return walk(p);
+  return solve_at(p, tie_);
+}
+
+Result<BlockPartition> Blocks::solve(double p, std::size_t most) {
+  auto out = solve(p);
+  if (!out || out->blocks.size() <= most) return out;
+  // At the higher price all is one block: nothing can be worth more.
+  const std::size_t whole = at(tree_.root(), tree_.root());
+  double low = std::log2(tie_), high = std::log2(gain_[whole] + 2 * loss_[whole] + 1);
+  out = solve_at(p, std::exp2(high));
+  for (int i = 0; i < kPriceSolves; ++i) {
+    const double middle = (low + high) / 2;
+    BlockPartition found = solve_at(p, std::exp2(middle));
+    const bool fits = found.blocks.size() <= most;
+    (fits ? high : low) = middle;
+    if (fits) *out = std::move(found);
+  }
+  return out;
 }
 
 Result<Blocks::Found> Blocks::envelope(const EnvelopeOptions& options) {
   std::vector<BlockPartition> solved;
   const auto keep = [&](double p) {
-    find_best(p);
-    solved.push_back(walk(p));
+    solved.push_back(solve_at(p, tie_));
     const BlockPartition& found = solved.back();
     return internal::Optimum{{found.gain, found.loss, found.blocks.size()}, p, solved.size() - 1};
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "margay/base/text.h"
 #include "margay/partition/blocks.h"
 
 namespace margay::daemon {
@@ -203,15 +204,24 @@ Result<MessageBlocksFound> find_blocks(std::span<const EventSummary> pairs, Alik
   for (const partition::BlockPartition& one : found->partitions)
     points.push_back({one.p, one.gain, one.loss, one.blocks.size()});
   const double chosen = partition::largest_jump(points);
-  bool is_chosen = false;
-  for (const partition::BlockPartition* one : shown_of(found->partitions)) {
-    // Where it is among those that are left out: the next.
-    const bool now = !is_chosen && one->p >= chosen;
-    is_chosen = is_chosen || now;
-    out.partitions.push_back({one->p, one->gain, one->loss, now, matrix.sums_of(one->blocks)});
+  const std::size_t finest = found->partitions.front().blocks.size();
+  std::vector<const partition::BlockPartition*> shown = shown_of(found->partitions);
+  partition::BlockPartition fewer;
+  if (finest > kMostBlocks) {
+    auto coarsened = blocks->solve(0, kMostBlocks);
+    if (!coarsened) return tl::unexpected(coarsened.error());
+    fewer = std::move(*coarsened);
+    shown.insert(shown.begin(), &fewer);
+    out.notes.push_back("at p 0 there are " + grouped(finest) + " blocks: shown are " +
+                        grouped(fewer.blocks.size()) + ", nodes above instead of the others");
   }
-  if (found->partitions.front().blocks.size() > kMostBlocks)
-    out.notes.push_back("partitions of more than " + std::to_string(kMostBlocks) + " blocks are left out");
+  // The last up to there: where it has too many blocks, the one that stands for it.
+  std::size_t chosen_at = 0;
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    if (shown[i]->p <= chosen) chosen_at = i;
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    out.partitions.push_back(
+        {shown[i]->p, shown[i]->gain, shown[i]->loss, i == chosen_at, matrix.sums_of(shown[i]->blocks)});
   if (talkers.summed_up() > 0)
     out.notes.push_back("there are too many resources for blocks of single ones: " +
                         std::to_string(talkers.summed_up()) + " are summed up by the nodes above");

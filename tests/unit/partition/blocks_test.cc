@@ -63,6 +63,12 @@ class Judge {
     known_.clear();
     return best_of((std::uint64_t{1} << (leaves_ * leaves_)) - 1, p);
   }
+  // Of all covers of so many blocks at most.
+  double least_loss(std::size_t most) {
+    known_.clear();
+    least_.clear();
+    return least_of((std::uint64_t{1} << (leaves_ * leaves_)) - 1, most);
+  }
   const Rectangle& rectangle(NodeIndex from, NodeIndex to) const {
     return *std::find_if(all_.begin(), all_.end(),
                          [&](const Rectangle& r) { return r.from == from.value && r.to == to.value; });
@@ -81,9 +87,23 @@ class Judge {
     return known_[open] = best;
   }
 
+  double least_of(std::uint64_t open, std::size_t left) {
+    if (open == 0) return 0;
+    if (left == 0) return 1e300;
+    const auto [at, is_new] = least_.try_emplace({open, left}, 1e300);
+    if (!is_new) return at->second;
+    const std::uint64_t first = open & (~open + 1);
+    double least = 1e300;
+    for (const Rectangle& r : all_)
+      if ((r.mask & first) != 0 && (r.mask & ~open) == 0)
+        least = std::min(least, r.loss + least_of(open & ~std::uint64_t{r.mask}, left - 1));
+    return least_[{open, left}] = least;
+  }
+
   std::size_t leaves_;
   std::vector<Rectangle> all_;
   std::map<std::uint64_t, double> known_;
+  std::map<std::pair<std::uint64_t, std::size_t>, double> least_;
 };
 
 Pairs random_pairs(Rng& rng, std::size_t leaves) {
@@ -227,6 +247,26 @@ TEST(Blocks, AsManySolutionsAsAreWantedAndNoneAfterARefusal) {
   EXPECT_EQ(asked, 2);
   EXPECT_FALSE(found.complete);
   EXPECT_EQ(found.partitions.back().blocks.size(), 1u);
+}
+
+// Of all partitions of so many blocks or fewer none hides less, where one was found that has as many.
+TEST(Blocks, WhereThereAreTooManyTheDearestStayApart) {
+  SeededRng rng(12);
+  const Parents& parents = trees()[5];
+  for (int i = 0; i < 100; ++i) {
+    const Pairs pairs = random_pairs(rng, leaf_count(parents));
+    auto blocks = Blocks::create(tree_of(parents), pairs.v, pairs.w);
+    const BlockPartition exact = *blocks->solve(0);
+    for (const std::size_t most : {std::size_t{1}, std::size_t{4}, std::size_t{9}, exact.blocks.size()}) {
+      const BlockPartition found = *blocks->solve(0, most);
+      EXPECT_LE(found.blocks.size(), most);
+      if (most == exact.blocks.size()) {
+        EXPECT_EQ(found.blocks, exact.blocks);
+      }
+      // A price is a price for all: nothing of as few blocks loses less.
+      EXPECT_LE(found.loss, Judge(parents, pairs).least_loss(found.blocks.size()) + 1e-9) << "model " << i;
+    }
+  }
 }
 
 TEST(Blocks, NonsenseIsRefusedByItsPlace) {

@@ -2,6 +2,7 @@
 // events` prints.
 #include <algorithm>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -214,6 +215,31 @@ TEST(MessageBlocks, OfMoreResourcesThanAreTakenNodesAboveAreTheSmallest) {
   EXPECT_EQ(all, 1500u);
   EXPECT_EQ(pairs_in_all, 1500u * 1499u);
   EXPECT_EQ(within, 74u);  // and one to the next host
+}
+
+TEST(MessageBlocks, OfMoreBlocksThanCanBeShownTheNearestAreThere) {
+  std::mt19937_64 rng(7);
+  std::vector<EventSummary> pairs;
+  const auto path = [](int rank) {
+    return "/host" + std::to_string(rank / 8) + "/rank" + std::to_string(rank);
+  };
+  for (int from = 0; from < 128; ++from)
+    for (int to = 0; to < 128; ++to)
+      if (from != to)
+        pairs.push_back(sent(path(from), path(to), (from / 8 == to / 8 ? 9000 : 100) + rng() % 200));
+  const auto found = find_blocks(pairs, wire::EventsQuestion::BYTES, {});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_THAT(found->notes,
+              testing::Contains(testing::ContainsRegex("at p 0 there are 16,[0-9]* blocks: shown are")));
+  const MessageBlocks& fine = found->partitions.front();
+  EXPECT_EQ(fine.p, 0);
+  EXPECT_LE(fine.blocks.size(), kMostBlocks);
+  EXPECT_GT(fine.blocks.size(), 300u);
+  EXPECT_GT(fine.loss, 0);
+  EXPECT_LT(fine.loss, found->partitions.back().loss / 10);
+  std::uint64_t all = 0;
+  for (const MessageBlock& block : fine.blocks) all += block.count;
+  EXPECT_EQ(all, 128u * 127u);
 }
 
 TEST(MessageBlocks, ANodeThatSendsItselfIsALeafBesideThoseBelow) {

@@ -47,11 +47,16 @@ struct BlockPartition {
 class Blocks {
  public:
   static constexpr std::size_t kMostNodes = 1024;
+  static constexpr int kPriceSolves = 24;
 
   // v[i * leaves + j] is of the leaf at position i to that at j.
   static Result<Blocks> create(TreeShape tree, std::span<const double> v, std::span<const double> w);
 
   Result<BlockPartition> solve(double p);
+  // Where that has more than `most` blocks (1 at least): with the least price of a block, instead of `tie`,
+  // at which it has not, so that what is summed up beyond the optimum costs the fewest bits. Some
+  // kPriceSolves solutions.
+  Result<BlockPartition> solve(double p, std::size_t most);
   // Partitions that are optimal at some p, p ascending, from 0 to the whole at 1: those that `options` finds
   // (envelope() of significant.h).
   struct Found {
@@ -64,7 +69,8 @@ class Blocks {
   explicit Blocks(TreeShape tree) : tree_(std::move(tree)), size_(tree_.size()) {}
   std::size_t at(NodeIndex from, NodeIndex to) const { return from.value * size_ + to.value; }
   void add_up(std::vector<double>& table) const;
-  void find_best(double p);
+  BlockPartition solve_at(double p, double price);
+  void find_best(double p, double price);
   BlockPartition walk(double p) const;
 
   enum class Cut : std::uint8_t { kNone, kFrom, kTo };

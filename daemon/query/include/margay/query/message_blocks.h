@@ -43,8 +43,9 @@ struct MessageBlocksFound {
   std::vector<std::string> notes;
 };
 
-inline constexpr std::size_t kMostBlocks = 2000;    // of a partition: those of more are left out
-inline constexpr std::size_t kMostPartitions = 24;  // evenly among those that were found
+inline constexpr std::size_t kMostBlocks =
+    4096;  // of a partition; of those of more there is one that has so few
+inline constexpr std::size_t kMostPartitions = 24;  // beside that one, evenly among those that were found
 inline constexpr std::size_t kMostSolves = 48;
 
 // `pairs`: one each of who sent (name) and who got them (resource). REQUIRES `alike` not NOT.
