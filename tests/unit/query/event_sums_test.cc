@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "example_run.h"
+#include "margay/partition/significant.h"
 #include "margay/query/event_answer.h"
 #include "margay/query/message_blocks.h"
 #include "margay/query/message_list.h"
@@ -149,9 +150,13 @@ TEST_F(Sums, OfMessagesAreSummedUpOnceWhereTheyAreAlike) {
     }
     const auto path = [&](std::uint32_t index) { return a.resources(static_cast<int>(index)); };
     int chosen = 0;
+    double chosen_p = 0;
+    std::vector<partition::QualityPoint> points;
     for (int i = 0; i < a.blocks_size(); ++i) {
       const wire::EventsBlocks& one = a.blocks(i);
+      points.push_back({one.p(), one.gain(), one.loss(), 0});
       chosen += one.chosen();
+      if (one.chosen()) chosen_p = one.p();
       if (i == 0) {
         EXPECT_EQ(one.p(), 0);
       } else {
@@ -183,6 +188,7 @@ TEST_F(Sums, OfMessagesAreSummedUpOnceWhereTheyAreAlike) {
       EXPECT_EQ(pairs, 16u * 15u);
     }
     EXPECT_EQ(chosen, 1);
+    EXPECT_EQ(chosen_p, partition::largest_jump(points));
     const wire::EventsBlocks& whole = a.blocks(a.blocks_size() - 1);
     ASSERT_EQ(whole.from_size(), 1);
     EXPECT_EQ(path(whole.from(0)), "/");
@@ -252,6 +258,12 @@ TEST(MessageBlocks, ANodeThatSendsItselfIsALeafBesideThoseBelow) {
   EXPECT_EQ(whole.blocks[0].pairs, 3u * 2u + 1u);
   EXPECT_EQ(whole.blocks[0].bytes, 33u);
   EXPECT_EQ(whole.blocks[0].count, 3u);
+  std::vector<std::string> told;
+  for (const MessageBlock& b : found->partitions.front().blocks)
+    if (b.count > 0)
+      told.push_back(found->nodes[b.from] + " to " + found->nodes[b.to] + ": " + std::to_string(b.bytes));
+  EXPECT_THAT(told, testing::UnorderedElementsAre("/host to /host/rank0: 10", "/host/rank0 to /host: 20",
+                                                  "/host/rank1 to /host/rank1: 3"));
 }
 
 TEST(MessageBlocks, ByMeanTimeASlowLinkIsABlockHoweverManyMessagesItHas) {
