@@ -70,11 +70,13 @@ void paint_alerts(QPainter& p, const QRectF& area, const QRectF& ribbon, const P
 // Named phases as a ribbon; a stretch of several has the colour of the one that has most of it.
 void paint_phases(QPainter& p, const QRectF& area, const std::vector<scene::PhaseStretch>& phases,
                   scene::TimeRange range, const scene::Palette& palette);
-// Boxes and names one behind the other, in lines, as many as have room. Returns the height that is used.
+// Boxes and names one behind the other, in lines, as many as have room, and `more` behind them. Returns the
+// height that is used.
 using LegendEntry = std::pair<scene::Look, QString>;
 double paint_legend(QPainter& p, const QRectF& area, const std::vector<LegendEntry>& entries,
-                    const scene::Palette& palette);
-// The colours of the states that occur, as many as have room; returns the height that was used.
+                    const scene::Palette& palette, const QString& more = {});
+// The colours of the states that occur; where there is no room for all, of those that have the most time, and
+// how many others there are. Returns the height that was used.
 double paint_legend(QPainter& p, const QRectF& area, const scene::ViewData& data,
                     const scene::Palette& palette);
 

@@ -63,10 +63,12 @@ void paint_bars_picture(QPainter& p, const QSizeF& size, const Session& session,
              Qt::AlignRight | Qt::AlignVCenter, QObject::tr("phases"));
   paint_legend(p, {axis.left(), axis.bottom() + 2, axis.width(), kBarsLegend}, data, palette);
   p.setPen(colour_of(palette.ink()));
+  const QString hatched = QObject::tr(
+                              "hatched: at the top of a bar states below %1 each, together; else what is "
+                              "not there, not known or not shown")
+                              .arg(share_text(options.least_share));
   p.drawText(QRectF(room.left(), page.bottom() - line, room.width(), line), Qt::AlignLeft,
-             QObject::tr("hatched: at the top of a bar states below %1 each, together; else what is not "
-                         "there, not known or not shown")
-                 .arg(share_text(options.least_share)));
+             QFontMetricsF(p.font()).elidedText(hatched, Qt::ElideRight, room.width()));
 }
 
 }  // namespace

@@ -422,6 +422,15 @@ TEST_F(Render, WhatEventsSumTo) {
   }
 }
 
+// In the order of their families MPI_Isend, which has 45 ms, is before MPI_Wait, which has ten seconds.
+TEST_F(Render, ALegendWithoutRoomForAllNamesWhatHasMostOfTheTime) {
+  const std::string small = svg_of({"--picture", "bars", "--size", "480x270"});
+  EXPECT_THAT(small, AllOf(HasSubstr("Compute<"), HasSubstr("MPI_Wait<"), Not(HasSubstr("MPI_Isend<")),
+                           testing::ContainsRegex("and [0-9]+ others")));
+  const std::string large = svg_of({"--picture", "bars"});
+  EXPECT_THAT(large, AllOf(HasSubstr("MPI_Wait<"), HasSubstr("MPI_Isend<"), Not(HasSubstr(" others<"))));
+}
+
 // The example's ranks are a ring over four machines.
 TEST_F(Render, WhoSendsToWhomAlikeOnesTogether) {
   const QStringList kind{"--picture", "blocks"};
