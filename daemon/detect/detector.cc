@@ -394,6 +394,7 @@ void Detector::tell_episode(const Episode& episode, const model::SliceColumn& co
     std::snprintf(text, sizeof text, "; the whole job does %.0f %% less work", 100 * episode.less_work);
     mine->departs += text;
   }
+  mine->over = episode.over;
   // A small shift goes on for long, and its newest slices tell no more than any others.
   if (begins || episode.over || !mine->small) {
     describe(*mine, column);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t kMostScored = 256;  // slices
 constexpr std::size_t kMostNamed = 3;      // culprits in a sentence
-constexpr double kTimesLonger = 1.2;       // from here on that a state takes longer says more than its share
+constexpr double kWaitsMore = 0.2;    // of the time, than usual: who waits so much does not go on as ever
+constexpr double kTimesLonger = 1.2;  // from here on that a state takes longer says more than its share
 constexpr double kManyTimes = 20;
 // A culprit that runs in between is throttled, if the stop is not just beginning or ending.
 constexpr double kWholly = 0.8;
@@ -313,11 +314,33 @@ void Detector::take_takers(Incident& incident, StateId state) const {
   if (!takers.empty()) incident.departs += ": " + told(takers.front());
 }
 
-std::string Detector::sentence(const Incident& incident, const model::SliceColumn& column) const {
-  const TimeNs now = slice_end(column.index, options_.window.slice);
-  const std::string who = names(incident.culprits);
-  const std::size_t n = incident.culprits.size();
-  // What the others do meanwhile.
+// " for 55 % of the time, usually 8 %": what the others waited for in this slice; "": no longer than usual.
+std::string Detector::others_wait(const Incident& incident, const model::SliceColumn& column) const {
+  const Distribution& phase = phases_.reference();
+  double now = 0, weight = 0, usual = 0, usual_weight = 0;
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    if (incident.culprits.contains(l) || !(phase.weight(LeafIndex(l)) > 0)) continue;
+    const auto row = window_.row(window_.last(), LeafIndex(l));
+    weight += window_.weight(window_.last(), LeafIndex(l));
+    usual_weight += 1;
+    for (std::size_t x = 0; x < row.size(); ++x) {
+      const StateId state = window_.state_of(x);
+      if (state.value >= topology_->states.size() || is_work(topology_->states[state.value])) continue;
+      now += row[x];
+      usual += phase.share(LeafIndex(l), x);
+    }
+  }
+  if (!(weight > 0)) return {};
+  now /= weight, usual /= usual_weight;
+  if (now - usual < kWaitsMore) return {};
+  char text[96];
+  std::snprintf(text, sizeof text, " for %.0f %% of the time, usually %.0f %%", 100 * now, 100 * usual);
+  return text;
+}
+
+// What the others do at the end of the slice; while they work, whether they waited in it. Of what is over how
+// they waited last: its end is known some slices later, when they work again.
+std::string Detector::meanwhile(Incident& incident, const model::SliceColumn& column) const {
   std::map<std::uint16_t, std::size_t> states;
   std::size_t others = 0;
   for (std::uint32_t l = 0; l < column.leaves(); ++l) {
@@ -326,22 +349,30 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
     ++others;
     ++states[open.state.value];
   }
-  std::string meanwhile;
-  if (!states.empty()) {
-    const auto most = std::max_element(states.begin(), states.end(),
-                                       [](const auto& x, const auto& y) { return x.second < y.second; });
-    const std::string name =
-        most->first < topology_->states.size() ? topology_->states[most->first].name : std::string("?");
-    const std::string all = std::to_string(others);
-    if (most->first >= topology_->states.size() || is_work(topology_->states[most->first]))
-      meanwhile = others == 1 ? "; the other one goes on" : "; the other " + all + " go on";
-    else if (most->second == others)
-      meanwhile =
-          others == 1 ? "; the other one waits in " + name : "; the other " + all + " wait in " + name;
-    else
-      meanwhile = "; " + std::to_string(most->second) + " of the other " + all +
-                  (most->second == 1 ? " waits in " : " wait in ") + name;
+  if (states.empty()) return {};
+  const auto most = std::max_element(states.begin(), states.end(),
+                                     [](const auto& x, const auto& y) { return x.second < y.second; });
+  const bool known = most->first < topology_->states.size();
+  const std::string name = known ? topology_->states[most->first].name : std::string("?");
+  const std::string all = others == 1 ? "; the other one" : "; the other " + std::to_string(others);
+  if (!known || is_work(topology_->states[most->first])) {
+    const std::string wait = others_wait(incident, column);
+    if (wait.empty())
+      return incident.over && !incident.others_waited.empty() ? incident.others_waited
+                                                              : all + (others == 1 ? " goes on" : " go on");
+    return incident.others_waited = all + (others == 1 ? " waits" : " wait") + wait;
   }
+  if (most->second == others)
+    return incident.others_waited = all + (others == 1 ? " waits in " : " wait in ") + name;
+  return incident.others_waited = "; " + std::to_string(most->second) + " of" + all.substr(1) +
+                                  (most->second == 1 ? " waits in " : " wait in ") + name;
+}
+
+std::string Detector::sentence(Incident& incident, const model::SliceColumn& column) const {
+  const TimeNs now = slice_end(column.index, options_.window.slice);
+  const std::string who = names(incident.culprits);
+  const std::size_t n = incident.culprits.size();
+  std::string meanwhile = this->meanwhile(incident, column);
   const std::string lost = seconds_text(incident.alert.cost_s.value_or(0));
   if (lost != seconds_text(0.0)) meanwhile += "; " + lost + " lost so far";
   const DurationNs age = now - incident.alert.onset;

@@ -48,7 +48,8 @@ def play(options, name, load, problems):
         if load:
             time.sleep(LOAD_AT_S)
             say(f"try: {WORKERS} processes that compute, for {LOAD_S} s, now")
-            hog = start([options.stress, "--cpu", str(WORKERS), "--quiet"], folder, stderr=subprocess.DEVNULL)
+            hog = start(options.under.split() + [options.stress, "--cpu", str(WORKERS), "--quiet"], folder,
+                        stderr=subprocess.DEVNULL)
             planted = time.time_ns()
             time.sleep(LOAD_S)
             campaign.end_group(hog)
@@ -135,6 +136,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--under", default="", metavar="COMMAND",
+                        help="what starts the load, e.g. 'chrt --fifo 20': real-time processes, which need root")
     options = parser.parse_args()
     options.margay = os.path.join(os.path.abspath(options.build), "bin", "margay")
     options.out = os.path.abspath(options.out)

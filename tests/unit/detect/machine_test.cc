@@ -243,6 +243,38 @@ TEST(Machine, WhatTheOthersDoMeanwhileIsSaidOfOneAndOfMany) {
               HasSubstr("; 2 of the other 3 wait in MPI_Wait"));
 }
 
+// At the end of each slice they compute, and have waited for most of it.
+TEST(Machine, OthersThatWaitMoreThanEverDoNotGoOn) {
+  const auto message = [](double waited) {
+    JobPlan plan;
+    plan.ranks = 4;
+    plan.phases = {{20'000, kA, ""}};
+    const auto topology = job_topology(plan);
+    StateId wait{0};
+    while (topology->states[wait.value].name != "MPI_Wait") ++wait.value;
+    const auto job = changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+      deny(c.evidence(LeafIndex(0)), in(i, 100, 115) ? 0.9 : 0.02);
+      for (std::uint32_t r = 1; r < plan.ranks; ++r) {
+        c.open(LeafIndex(r)).state = kCompute;
+        if (in(i, 100, 115)) spend(c, r, wait, waited);
+      }
+    });
+    const auto told = watch(plan, job, topology).alerts;
+    EXPECT_EQ(told.size(), 2u);
+    // When the end is known they compute as ever, and it is still said how they waited.
+    const auto clause = [](const alert::Alert& alert) {
+      const std::size_t at = alert.message.find("; the other 3 ");
+      return alert.message.substr(at, alert.message.find(" of the time, u", at) - at);
+    };
+    EXPECT_EQ(clause(told.at(1)).substr(0, 18), clause(told.at(0)).substr(0, 18));
+    return told.at(0).message;
+  };
+  EXPECT_THAT(message(0), HasSubstr("; the other 3 go on"));
+  EXPECT_THAT(message(0.1), HasSubstr("; the other 3 go on"));
+  EXPECT_THAT(message(0.6),
+              testing::ContainsRegex("; the other 3 wait for [67][0-9] % of the time, usually [1-3][0-9] %"));
+}
+
 TEST(Machine, WithoutAWordOfTheAgentNobodyIsNamed) {
   const Watched w = watch_denied([](std::int64_t i) { return in(i, 100, 115) ? 0.5 : 0.02; },
                                  [&](std::int64_t i, model::SliceColumn& c) {

@@ -86,6 +86,8 @@ struct Incident {
   bool held = false;                            // it is over since `quiet_since`, but for another level
   std::int64_t stopped_ns = 0, sampled_ns = 0;  // of the culprits, since the slice of the onset
   std::string departs;                          // what the culprits do otherwise: "compute 4.0 times as long"
+  std::string others_waited;                    // what was said last of others that wait
+  bool over = false;                            // of departures: what is described now was before the end
   SliceIndex first{};                           // slice of the onset
   std::uint32_t quiet = 0;                      // slices in order since
   TimeNs quiet_since{};
@@ -200,7 +202,9 @@ class Detector {
   std::vector<NodeIndex> cover(const std::set<std::uint32_t>& leaves, bool exactly) const;
   std::vector<std::string> paths(const std::vector<NodeIndex>& nodes) const;
   std::string common_node(const std::set<std::uint32_t>& leaves) const;
-  std::string sentence(const Incident& incident, const model::SliceColumn& column) const;
+  std::string others_wait(const Incident& incident, const model::SliceColumn& column) const;
+  std::string meanwhile(Incident& incident, const model::SliceColumn& column) const;
+  std::string sentence(Incident& incident, const model::SliceColumn& column) const;
   void loss_alert(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
   void end_of_loss(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
   void source_alerts(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
