@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostScored = 256;  // slices
 constexpr std::size_t kMostNamed = 3;      // culprits in a sentence
-constexpr double kWaitsMore = 0.2;    // of the time, than usual: who waits so much does not go on as ever
-constexpr double kTimesLonger = 1.2;  // from here on that a state takes longer says more than its share
+constexpr double kTimesLonger = 1.2;       // from here on that a state takes longer says more than its share
 constexpr double kManyTimes = 20;
 // A culprit that runs in between is throttled, if the stop is not just beginning or ending.
 constexpr double kWholly = 0.8;
@@ -332,7 +331,7 @@ std::string Detector::others_wait(const Incident& incident, const model::SliceCo
   }
   if (!(weight > 0)) return {};
   now /= weight, usual /= usual_weight;
-  if (now - usual < kWaitsMore) return {};
+  if (now - usual < options_.min_effect) return {};
   char text[96];
   std::snprintf(text, sizeof text, " for %.0f %% of the time, usually %.0f %%", 100 * now, 100 * usual);
   return text;

@@ -294,8 +294,7 @@ int render(const Wanted& w, const QString& file) {
         session->set_hues(w.hues.value_or(scene::Hues::kOkabeIto));
         session->set_calls(kind.calls);
         if (kind.sums) {
-          sums.emplace(*session, *kind.sums);
-          sums->set_alike(kind.alike);
+          sums.emplace(*session, *kind.sums).set_alike(kind.alike);
           QObject::connect(&*sums, &SumsSource::changed, &*session, look);
         }
         if (w.threshold) session->set_threshold(*w.threshold);
