@@ -331,7 +331,8 @@ std::string Detector::others_wait(const Incident& incident, const model::SliceCo
   }
   if (!(weight > 0)) return {};
   now /= weight, usual /= usual_weight;
-  if (now - usual < options_.min_effect) return {};
+  // Twice of what matters of a phase: it is one slice, and slices differ.
+  if (now - usual < 2 * options_.min_effect) return {};
   char text[96];
   std::snprintf(text, sizeof text, " for %.0f %% of the time, usually %.0f %%", 100 * now, 100 * usual);
   return text;
