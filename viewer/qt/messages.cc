@@ -9,6 +9,7 @@
 
 #include "margay/base/text.h"
 #include "picture_file.h"
+#include "picture_kind.h"
 
 namespace margay::viewer {
 
@@ -190,7 +191,10 @@ QString MessagesView::save(const QString& path, const QString& title) {
   if (path.endsWith(".png", Qt::CaseInsensitive))
     return grab().save(path, "PNG") ? QString()
                                     : tr("%1: not written: the image cannot be written").arg(path);
-  return save_picture(path, session_, size(), title, picture_kind(in_blocks() ? "blocks" : "matrix"));
+  if (!in_blocks() || blocks_->partitions() == 0)
+    return save_picture(path, session_, size(), title, picture_kind("matrix"));
+  const double p = source_.sums()->blocks[blocks_->partition()].p;
+  return save_picture(path, session_, size(), title, picture_of_blocks(p, matrix_->measure()));
 }
 
 }  // namespace margay::viewer

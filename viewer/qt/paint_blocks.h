@@ -13,6 +13,8 @@
 
 namespace margay::viewer {
 
+struct PictureKind;
+
 // `picture` has all resources as rows, and `matrix` is of these.
 void paint_blocks(QPainter& p, const MatrixSheet& sheet, const Picture& picture,
                   const scene::BlockMatrix& matrix, MatrixMeasure measure);
@@ -26,5 +28,9 @@ QString block_text(const Picture& picture, const scene::BlockMatrix::Block& bloc
 QString most_text(const Picture& picture, const scene::BlockMatrix& matrix, MatrixMeasure measure);
 // "p 0.25: 12 blocks of 240 pairs, complexity reduced 83 %, information lost 4 %". REQUIRES an index of one.
 QString partition_text(const scene::EventSums& sums, std::size_t index);
+
+// `--picture blocks` of a measure, at a p; without one at that which was asked for the picture, or before
+// quality falls most.
+PictureKind picture_of_blocks(std::optional<double> p, MatrixMeasure measure);
 
 }  // namespace margay::viewer

@@ -12,12 +12,8 @@ QString lacks_blocks(const Session& session) {
   return sums->blocks.empty() ? QObject::tr("--picture blocks: no message was sent") : QString();
 }
 
-// That of --p, or the one before quality falls most.
-std::size_t shown_of(const Session& session) {
-  return scene::partition_at(*session.sums(SumsOf::kMessages), session.subject().p);
-}
-
-void paint_blocks_picture(QPainter& p, const QSizeF& size, const Session& session, const QString& title) {
+void paint_page_of_blocks(QPainter& p, const QSizeF& size, const Session& session, const QString& title,
+                          std::optional<double> at, MatrixMeasure measure) {
   if (const QString why = lacks_blocks(session); !why.isEmpty() || session.data().empty()) {
     paint_page(p, size, session, {title, why});
     return;
@@ -25,9 +21,8 @@ void paint_blocks_picture(QPainter& p, const QSizeF& size, const Session& sessio
   const scene::EventSums& sums = *session.sums(SumsOf::kMessages);
   const scene::Rows rows = scene::rows_of(session.data(), {});
   const Picture picture{session.data(), rows, session.palette()};
-  const std::size_t index = shown_of(session);
+  const std::size_t index = scene::partition_at(sums, at);
   const scene::BlockMatrix matrix = scene::block_matrix_of(sums, sums.blocks[index], picture.data, rows);
-  const MatrixMeasure measure = MatrixMeasure::kBytes;
   const QString most = most_text(picture, matrix, measure);
   const QRectF page = paint_page(p, size, session,
                                  {title, told_of(sums, session),
@@ -37,17 +32,25 @@ void paint_blocks_picture(QPainter& p, const QSizeF& size, const Session& sessio
 
 }  // namespace
 
-PictureKind picture_blocks() {
+PictureKind picture_of_blocks(std::optional<double> at, MatrixMeasure measure) {
   PictureKind kind;
   kind.sums = SumsOf::kMessages;
   kind.alike = wire::EventsQuestion::BYTES;
   kind.lacks = lacks_blocks;
-  kind.paint = paint_blocks_picture;
-  kind.csv = [](const Session& session) {
+  const auto p_of = [at](const Session& session) { return at ? at : session.subject().p; };
+  kind.paint = [p_of, measure](QPainter& p, const QSizeF& size, const Session& session,
+                               const QString& title) {
+    paint_page_of_blocks(p, size, session, title, p_of(session), measure);
+  };
+  kind.csv = [p_of](const Session& session) {
     const scene::EventSums& sums = *session.sums(SumsOf::kMessages);
-    return scene::blocks_csv(sums, sums.blocks[shown_of(session)]);
+    return scene::blocks_csv(sums, sums.blocks[scene::partition_at(sums, p_of(session))]);
   };
   return kind;
+}
+
+PictureKind picture_blocks() {
+  return picture_of_blocks({}, MatrixMeasure::kBytes);
 }
 
 }  // namespace margay::viewer

@@ -9,6 +9,7 @@
 #include <QSizeF>
 #include <QString>
 #include <QStringList>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -30,12 +31,12 @@ struct PictureKind {
   bool parts = false;
   // Why it cannot be made of what the session has: a sentence; empty: it can. REQUIRES: data that is not
   // empty.
-  QString (*lacks)(const Session& session) = nullptr;  // null: nothing
+  std::function<QString(const Session& session)> lacks;  // null: nothing
   // The whole of the picture, with all that is needed to understand it by itself.
-  void (*paint)(QPainter& painter, const QSizeF& size, const Session& session,
-                const QString& title) = nullptr;
+  std::function<void(QPainter& painter, const QSizeF& size, const Session& session, const QString& title)>
+      paint;
   // Its numbers, RFC 4180; null: `no_csv` is the sentence that says where they are instead.
-  std::string (*csv)(const Session& session) = nullptr;
+  std::function<std::string(const Session& session)> csv;
   const char* no_csv = "";
 };
 

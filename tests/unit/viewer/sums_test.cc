@@ -327,6 +327,27 @@ TEST(MessagesPage, BlocksHoldAtThePThatWasAskedForAndAClickSelectsTheSenders) {
   EXPECT_EQ(m.shown.session.data().nodes[m.shown.session.selection()->node].path, "/a");
 }
 
+TEST(MessagesPage, BlocksAreSavedAsTheyAreSeen) {
+  Matrix m;
+  m.page().grouping().setCurrentIndex(1);
+  answer_blocks(m);
+  QTemporaryDir dir;
+  const auto lines = [&](const char* name) {
+    EXPECT_EQ(m.page().save(dir.filePath(name), "night"), "");
+    QFile file(dir.filePath(name));
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    return QString::fromUtf8(file.readAll()).split('\n');
+  };
+  m.page().steps().setValue(0);
+  EXPECT_EQ(lines("fine.csv").size(), 1 + 4 + 1) << "a header, four blocks, nothing";
+  m.page().steps().setValue(2);
+  EXPECT_EQ(lines("whole.csv").size(), 1 + 1 + 1);
+  m.page().measure().setCurrentIndex(1);
+  answer_blocks(m);
+  EXPECT_THAT(lines("whole.svg").join("").toStdString(), HasSubstr("1.57 messages a pair"));
+  EXPECT_EQ(lines("whole.png").isEmpty(), false);
+}
+
 TEST(MessagesPage, ADaemonThatKnowsNoBlocksIsSaidToBeOlder) {
   Matrix m;
   m.page().grouping().setCurrentIndex(1);
