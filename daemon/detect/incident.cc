@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <vector>
 
 #include "causes.h"
 #include "departures.h"
@@ -316,16 +317,20 @@ void Detector::take_takers(Incident& incident, StateId state) const {
 // " for 55 % of the time, usually 8 %": what the others waited for in this slice; "": no longer than usual.
 std::string Detector::others_wait(const Incident& incident, const model::SliceColumn& column) const {
   const Distribution& phase = phases_.reference();
+  std::vector<std::size_t> waits;  // columns: what is work is told by names, once
+  for (std::size_t x = 0; x < window_.columns(); ++x) {
+    const StateId state = window_.state_of(x);
+    if (state.value < topology_->states.size() && !is_work(topology_->states[state.value]))
+      waits.push_back(x);
+  }
   double now = 0, weight = 0, usual = 0, usual_weight = 0;
   for (std::uint32_t l = 0; l < column.leaves(); ++l) {
     if (incident.culprits.contains(l) || !(phase.weight(LeafIndex(l)) > 0)) continue;
     const auto row = window_.row(window_.last(), LeafIndex(l));
     weight += window_.weight(window_.last(), LeafIndex(l));
     usual_weight += 1;
-    for (std::size_t x = 0; x < row.size(); ++x) {
-      const StateId state = window_.state_of(x);
-      if (state.value >= topology_->states.size() || is_work(topology_->states[state.value])) continue;
-      now += row[x];
+    for (const std::size_t x : waits) {
+      now += x < row.size() ? row[x] : 0.0;
       usual += phase.share(LeafIndex(l), x);
     }
   }

@@ -87,7 +87,7 @@ struct Incident {
   std::int64_t stopped_ns = 0, sampled_ns = 0;  // of the culprits, since the slice of the onset
   std::string departs;                          // what the culprits do otherwise: "compute 4.0 times as long"
   std::string others_waited;                    // what was said last of others that wait
-  bool over = false;                            // of departures: what is described now was before the end
+  bool over = false;                            // of departures: the end is known
   SliceIndex first{};                           // slice of the onset
   std::uint32_t quiet = 0;                      // slices in order since
   TimeNs quiet_since{};
