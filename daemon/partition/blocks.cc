@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <string>
 
 #include "cell_check.h"
@@ -83,13 +82,15 @@ Result<Blocks> Blocks::create(TreeShape tree, std::span<const double> v, std::sp
 
 void Blocks::find_best(double p, double price) {
   const double slack = internal::tie_slack(tie_);
+  std::vector<double> of_children(size_);  // of k, for each l
   for (const NodeIndex k : tree_.post_order()) {
     double* best = best_.data() + at(k, NodeIndex(0));
     Cut* cut = cut_.data() + at(k, NodeIndex(0));
     const double *gain = gain_.data() + at(k, NodeIndex(0)), *loss = loss_.data() + at(k, NodeIndex(0));
-    std::vector<double> of_children(tree_.is_leaf(k) ? 0 : size_, 0.0);
+    const bool from_is_leaf = tree_.is_leaf(k);
+    if (!from_is_leaf) std::fill(of_children.begin(), of_children.end(), 0.0);
     for (const NodeIndex c : tree_.children(k))
-      for (std::size_t l = 0; l < of_children.size(); ++l) of_children[l] += best_[c.value * size_ + l];
+      for (std::size_t l = 0; l < size_; ++l) of_children[l] += best_[c.value * size_ + l];
     for (const NodeIndex l : tree_.post_order()) {
       best[l.value] = p * gain[l.value] - (1 - p) * loss[l.value] - price;
       cut[l.value] = Cut::kNone;
@@ -98,7 +99,7 @@ void Blocks::find_best(double p, double price) {
         best[l.value] = sum;
         cut[l.value] = how;
       };
-      if (!of_children.empty()) better(of_children[l.value], Cut::kFrom);
+      if (!from_is_leaf) better(of_children[l.value], Cut::kFrom);
       if (tree_.is_leaf(l)) continue;
       double sum = 0;
       for (const NodeIndex c : tree_.children(l)) sum += best[c.value];
