@@ -7,7 +7,6 @@
 #include <QToolTip>
 #include <QVBoxLayout>
 
-#include "margay/base/text.h"
 #include "picture_file.h"
 #include "picture_kind.h"
 
@@ -167,8 +166,8 @@ void MessagesView::refresh() {
   QStringList words{source_.told()};
   const QString most = in_blocks() ? blocks_->told() : most_text(matrix_->matrix(), matrix_->measure());
   if (!most.isEmpty()) words.prepend(most);
-  const std::uint64_t unseen = in_blocks() ? blocks_->matrix().unseen : matrix_->matrix().unseen;
-  if (unseen > 0) words << tr("%1 messages are of resources that no row shows").arg(text_of(grouped(unseen)));
+  const QString unseen = unseen_text(in_blocks() ? blocks_->matrix().unseen : matrix_->matrix().unseen);
+  if (!unseen.isEmpty()) words << unseen;
   if (in_blocks() && blocks_->partitions() == 0 && !source_.waits() && source_.sums() != nullptr &&
       !source_.sums()->sums.empty())
     words << tr("the daemon, an older one, does not sum up what is alike");

@@ -220,6 +220,12 @@ QString most_text(const scene::MessageMatrix& matrix, MatrixMeasure measure) {
   return QObject::tr("most: %1").arg(value);
 }
 
+QString unseen_text(std::uint64_t messages) {
+  return messages == 0
+             ? QString()
+             : QObject::tr("%1 messages are of resources that no row shows").arg(text_of(grouped(messages)));
+}
+
 QString cell_text(const Picture& picture, const scene::MessageMatrix& matrix, std::uint32_t from,
                   std::uint32_t to) {
   const QString who = QObject::tr("%1 to %2").arg(row_name(picture, from), row_name(picture, to));

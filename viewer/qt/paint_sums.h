@@ -53,6 +53,8 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> strongest(const scene::Me
                                                                  MatrixMeasure measure);
 // "most: 96 KiB", of the strongest cell; "" where there is none.
 QString most_text(const scene::MessageMatrix& matrix, MatrixMeasure measure);
+// "12 messages are of resources that no row shows"; "" of none.
+QString unseen_text(std::uint64_t messages);
 // "rank3 to rank4: 12 messages of 96 KiB, 1.5 ms each".
 QString cell_text(const Picture& picture, const scene::MessageMatrix& matrix, std::uint32_t from,
                   std::uint32_t to);

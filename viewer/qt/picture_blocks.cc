@@ -23,10 +23,10 @@ void paint_page_of_blocks(QPainter& p, const QSizeF& size, const Session& sessio
   const Picture picture{session.data(), rows, session.palette()};
   const std::size_t index = scene::partition_at(sums, at);
   const scene::BlockMatrix matrix = scene::block_matrix_of(sums, sums.blocks[index], picture.data, rows);
-  const QString most = most_text(picture, matrix, measure);
-  const QRectF page = paint_page(p, size, session,
-                                 {title, told_of(sums, session),
-                                  partition_text(sums, index) + (most.isEmpty() ? QString() : "; " + most)});
+  QStringList told{partition_text(sums, index), most_text(picture, matrix, measure),
+                   unseen_text(matrix.unseen)};
+  told.removeAll(QString());
+  const QRectF page = paint_page(p, size, session, {title, told_of(sums, session), told.join("; ")});
   paint_blocks(p, {page, QFontMetricsF(p.font()), picture}, picture, matrix, measure);
 }
 

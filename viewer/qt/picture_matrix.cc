@@ -23,9 +23,10 @@ void paint_matrix_picture(QPainter& p, const QSizeF& size, const Session& sessio
   const scene::MessageMatrix matrix = scene::matrix_of(*sums, picture.data, picture.rows);
   const MatrixMeasure measure = MatrixMeasure::kBytes;
   const QString most = most_text(matrix, measure);
-  const QString told = QObject::tr("%1 sent, from row to column").arg(name_of(measure)) +
-                       (most.isEmpty() ? QString() : "; " + most);
-  const QRectF page = paint_page(p, size, session, {title, told_of(*sums, session), told});
+  QStringList told{QObject::tr("%1 sent, from row to column").arg(name_of(measure)), most,
+                   unseen_text(matrix.unseen)};
+  told.removeAll(QString());
+  const QRectF page = paint_page(p, size, session, {title, told_of(*sums, session), told.join("; ")});
   paint_matrix(p, {page, QFontMetricsF(p.font()), picture}, picture, matrix, measure);
 }
 

@@ -436,6 +436,11 @@ TEST_F(Render, WhoSendsToWhomAlikeOnesTogether) {
   const QStringList kind{"--picture", "blocks"};
   ASSERT_EQ(render("example", kind).code, 0);
   EXPECT_THAT(svg_of(kind), AllOf(HasSubstr("29,440 messages in "), HasSubstr(" blocks of 240 pairs")));
+  // Of a node: what goes to others and comes from them has no row.
+  for (const char* name : {"blocks", "matrix"})
+    EXPECT_TRUE(QString::fromStdString(svg_of({"--picture", name, "--node", "/node1"}))
+                    .contains("messages are of resources that no row shows"))
+        << name;
   const auto rows_at = [&](const char* p) { return table_of(kind + QStringList{"--p", p}); };
   std::uint64_t messages = 0;
   int machines = 0;
