@@ -106,7 +106,7 @@ MessagesView::MessagesView(Session& session, QWidget* parent)
          "lost"));
   steps_ = new QSlider(Qt::Horizontal, this);
   steps_->setAccessibleName(tr("p of the blocks"));
-  steps_->setToolTip(tr("p of the blocks: each that differs, from all details to all as one"));
+  steps_->setToolTip(tr("p of the blocks, from all details to all as one"));
   steps_->setMaximumWidth(180);
   steps_->setPageStep(1);
   steps_->hide();
