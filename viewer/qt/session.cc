@@ -93,7 +93,8 @@ void Session::ask(bool curve) {
     return;
   }
   due_ = false;
-  curve_token_ = 0;
+  // The time line and the curve of the picture before come too late.
+  temporal_token_ = curve_token_ = 0;
   asked_slice_ = report_ ? report_->slice_index() : -1;
   asked_token_ = link_->next_token();
   waiting_ = true;

@@ -245,6 +245,31 @@ TEST(Pan, AnswersOfTheWayAreShownFromWhereOneIs) {
   expect_range(s.session.data().range(), 2, 6);
 }
 
+// The time line of the picture before is neither waited for nor followed by that picture's curve.
+TEST(Pan, ATimeLineThatComesWhenOneHasGoneOnLeavesWhatIsAskedForAlone) {
+  for (const bool refused : {true, false}) {
+    Link link({"no-such-run", "", ""});
+    Shown s(&link);
+    s.session.pan_by(0.25);
+    emit link.answered(small(kSecond, link.next_token() - 1));
+    const std::uint64_t time_line = link.next_token() - 1;
+    s.session.pan_by(0.25);
+    const std::uint64_t asked = link.next_token() - 1;
+    ASSERT_GT(asked, time_line);
+    if (refused) {
+      emit link.refused(time_line, "superseded by a newer question");
+    } else {
+      scene::ViewData line = *small(kSecond, time_line);
+      line.temporal = true;
+      emit link.answered(std::make_shared<const scene::ViewData>(std::move(line)));
+    }
+    EXPECT_TRUE(s.session.waiting()) << (refused ? "refused" : "answered");
+    EXPECT_EQ(link.next_token() - 1, asked + 1) << "nothing else is asked for meanwhile";
+    emit link.answered(small(2 * kSecond, asked));
+    expect_range(s.session.data().range(), 2, 6);
+  }
+}
+
 TEST(Pan, AnAlertWithinThePictureButNotYetKnownIsGoneTo) {
   Shown s;
   s.session.pan_by(0.5);  // 2 s to 6 s, of which 2 s to 4 s is known
