@@ -15,7 +15,7 @@ program short of SIGKILL. A process that exits meanwhile is reported as an error
 never to a stranger that got the same number.
 
 Exit code: 0; 1 if there is no such rank or it ended before the stop was over; 2 for a wrong call.
-As a module: ranks_below, wait_for_ranks, stop_rank, tail_alerts. Thread safety: the functions share nothing.
+As a module: ranks_below, wait_for_ranks, stop_rank, limit, tail_alerts. Thread safety: the functions share nothing.
 """
 import argparse
 import json
@@ -129,6 +129,17 @@ def stop_rank(pid, seconds, rank=None):
     if state != "T":
         raise PlantError(f"process {pid} was not stopped at the end of its stop (state {state})")
     return {"kind": "fault", "fault": "stop", "rank": rank, "pid": pid, "begin_ns": begin, "end_ns": end}
+
+
+def limit(pid, seconds, run_ms, of_ms):
+    """Lets a process run for run_ms of each of_ms only, for so many seconds, as a limit of a container does, and returns
+    the fault with its true times. PlantError if the process is gone or ends meanwhile. Blocks for the whole time."""
+    begin = time.time_ns()
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        fault = stop_rank(pid, (of_ms - run_ms) / 1e3)
+        time.sleep(run_ms / 1e3)
+    return fault | {"fault": "limit", "begin_ns": begin}
 
 
 def tail_alerts(path, finished=lambda: False, poll_s=0.002, max_line=1 << 20):
