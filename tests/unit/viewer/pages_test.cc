@@ -44,8 +44,13 @@ class Example {
     scene::Subject all;
     all.time = session_->bounds();
     session_->go(all);
-    there_ =
-        QTest::qWaitFor([this] { return !session_->waiting() && !session_->temporal().empty(); }, kPatience);
+    // The report's own picture is of its newest slices only, and so is the time line that belongs to it.
+    there_ = QTest::qWaitFor(
+        [this] {
+          return !session_->waiting() && !session_->of_report() && !session_->temporal().empty() &&
+                 session_->temporal().range() == session_->data().range();
+        },
+        kPatience);
   }
   bool there() const { return there_; }
   Session& session() { return *session_; }
