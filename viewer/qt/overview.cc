@@ -54,6 +54,7 @@ Overview::Overview(Session& session, QWidget* parent) : View(session, parent) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(480, 300);
+  setAttribute(Qt::WA_OpaquePaintEvent);
   setAccessibleName("Overview: resources over time");
   const auto anew = [this] {
     stale_ = true;
@@ -144,9 +145,11 @@ void Overview::paintEvent(QPaintEvent*) {
 
 // What changes with the answers and with where one looks.
 void Overview::paint_picture(QPainter& p) {
-  p.fillRect(rect(), colour_of(session_.palette().background()));
+  // Names and the picture have their own.
+  const int below = static_cast<int>(sheet().picture.bottom());
+  p.fillRect(rect().adjusted(0, below, 0, 0), colour_of(session_.palette().background()));
   if (std::exchange(stale_bars_, false)) bars_ = temporal_bars_of(session_);
-  paint_sheet(p, sheet(), {session_, session_.time(), layout_, bars_, calls_});
+  paint_sheet(p, sheet(), {session_, session_.time(), layout_, bars_, calls_, &names_});
 }
 
 // What changes with the mouse: the rectangle under it, the selection, what is dragged, what is waited for.

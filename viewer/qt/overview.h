@@ -69,6 +69,7 @@ class Overview : public View {
   scene::Layout layout_;
   std::vector<scene::Bar> bars_;
   scene::Gantt calls_;
+  NameCache names_;
   // All but what follows the mouse, as it was painted last.
   QPixmap picture_;
   std::size_t levels_ = 0;  // coarser ones that have a ribbon

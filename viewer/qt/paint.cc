@@ -4,7 +4,6 @@
 #include <QImage>
 #include <QPaintEngine>
 #include <QPainterPath>
-#include <QStaticText>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -106,6 +105,7 @@ class CallPainter {
         area_(area),
         picture_(picture),
         inks_(picture.data, picture.palette),
+        names_(picture.names != nullptr ? *picture.names : own_names_),
         metrics_(p.font()),
         background_(colour_of(picture.palette.background())),
         scale_(p.device()->devicePixelRatioF()),
@@ -131,7 +131,7 @@ class CallPainter {
     for (const scene::VisitBox& b : calls.boxes)
       if (is_hatched(b)) boxes.append(box_of(b.x0, b.x1, b.y0, b.y1));
     p_.setPen(Qt::NoPen);
-    p_.setBrush(inks_.hatch(scene::kNoState));
+    p_.setBrush(for_large(p_, inks_.hatch(scene::kNoState)));
     p_.drawRects(boxes);
     p_.setBrush(Qt::NoBrush);
   }
@@ -202,13 +202,8 @@ class CallPainter {
     if (picture_.data.visits[static_cast<std::size_t>(b.visit)].several_calls)
       several_.append({box.bottomLeft(), box.topRight()});
     if (box.width() <= kGridWidth || box.height() < metrics_.height()) return;
-    QStaticText& name = names_[{b.state, static_cast<int>(box.width())}];
-    if (name.text().isEmpty()) {
-      const QString text = metrics_.elidedText(text_of(picture_.data.states[b.state].name), Qt::ElideRight,
-                                               std::floor(box.width()) - 2 * kPad);
-      name.setTextFormat(Qt::PlainText);
-      name.setText(text.size() > 4 ? text : QString(" "));
-    }
+    const QStaticText& name = names_.name(p_.font(), picture_.data.states[b.state].name,
+                                          std::floor(box.width()) - 2 * kPad, 4, Qt::ElideRight);
     p_.setPen(inks_.shade(static_cast<std::int32_t>(b.state), 1).text);
     p_.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics_.height() / 2), name);
   }
@@ -217,6 +212,8 @@ class CallPainter {
   const QRectF area_;
   const Picture& picture_;
   Inks inks_;
+  NameCache own_names_;
+  NameCache& names_;
   const QFontMetricsF metrics_;
   const QColor background_;
   const double scale_, line_;  // device pixels a pixel; a device pixel
@@ -225,7 +222,6 @@ class CallPainter {
   QImage piece_;     // some lines of a row, alike
   std::vector<QRgb> pixels_;
   QList<QLineF> several_;
-  std::map<std::pair<std::uint32_t, int>, QStaticText> names_;  // by state and width
 };
 
 }  // namespace
@@ -257,7 +253,8 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   const QFontMetricsF metrics(p.font());
   const double line = 1 / p.device()->devicePixelRatioF();
   QList<QLineF> marks;
-  std::map<std::pair<std::int32_t, int>, QStaticText> names;
+  NameCache own_names;
+  NameCache& names = picture.names != nullptr ? *picture.names : own_names;
   Inks inks(picture.data, picture.palette);
   const auto box_of = [&](const scene::Rect& r) {
     QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
@@ -292,7 +289,7 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   patterns.draw(p);
   // Together: a pattern is made anew whenever it is changed to.
   p.setPen(Qt::NoPen);
-  p.setBrush(inks.hatch(scene::kNoState));
+  p.setBrush(for_large(p, inks.hatch(scene::kNoState)));
   p.drawRects(hatched);
   p.setBrush(Qt::NoBrush);
   for (const scene::Rect& r : layout.rects) {
@@ -300,14 +297,9 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
       continue;
     const QRectF box = box_of(r);
     const std::int32_t state = r.absent_or_unknown() ? scene::kNoState : r.state;
-    // Many rectangles have one name and one width.
-    QStaticText& name = names[{r.state, static_cast<int>(box.width())}];
-    if (name.text().isEmpty()) {
-      const QString text = elided(text_of(picture.data.states[static_cast<std::size_t>(r.state)].name),
-                                  metrics, std::floor(box.width()) - 2 * kPad);
-      name.setTextFormat(Qt::PlainText);
-      name.setText(text.size() > 3 ? text : QString(" "));
-    }
+    const QStaticText& name =
+        names.name(p.font(), picture.data.states[static_cast<std::size_t>(r.state)].name,
+                   std::floor(box.width()) - 2 * kPad, 3);
     p.setPen(inks.shade(state, r.strength).text);
     p.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics.height() / 2), name);
   }
@@ -364,6 +356,8 @@ void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const
     p.fillPath(path, ink);
   };
   const double line = metrics.height();
+  NameCache own_names;
+  NameCache& names = picture.names != nullptr ? *picture.names : own_names;
   // The nodes above: a bracket as high as what is below, its name where that has room.
   for (const scene::Row& r : picture.rows.spans) {
     const double top = std::max(area.top(), y_in(area, scroll, r.y));
@@ -387,11 +381,10 @@ void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const
     if (r.folded) triangle(x + kIndent / 2, middle, true);
     p.setPen(ink);
     const scene::Node& n = picture.data.nodes[r.node];
-    QString name = text_of(n.name.empty() ? "all" : n.name);
-    if (r.folded) name += QString(" (%1)").arg(n.leaf_count);
-    p.drawText(QRectF(x + kIndent + 2, middle - line / 2, area.right() - x - kIndent - kPad, line),
-               Qt::AlignLeft | Qt::AlignVCenter,
-               elided(name, metrics, area.right() - x - kIndent - 2 * kPad));
+    std::string name = n.name.empty() ? "all" : n.name;
+    if (r.folded) name += " (" + std::to_string(n.leaf_count) + ")";
+    p.drawStaticText(QPointF(x + kIndent + 2, middle - line / 2),
+                     names.name(p.font(), name, area.right() - x - kIndent - 2 * kPad));
   }
   // Names of the nodes above, over their brackets, where the first row below leaves room.
   for (const scene::Row& r : picture.rows.spans) {
@@ -472,7 +465,7 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
   line.setWidthF(1);
   Inks inks(data, palette);
   PatternBoxes patterns;
-  const QBrush nothing = inks.hatch(scene::kNoState);
+  const QBrush nothing = for_large(p, inks.hatch(scene::kNoState));
   for (const scene::Bar& b : bars) {
     const double x0 = x_in(area, range, data.boundaries[b.first]),
                  x1 = x_in(area, range, data.boundaries[b.last]);

@@ -18,6 +18,7 @@
 #include "margay/scene/temporal_bars.h"
 #include "margay/scene/times.h"
 #include "margay/scene/view_data.h"
+#include "name_cache.h"
 
 namespace margay::viewer {
 
@@ -31,6 +32,7 @@ struct Picture {
   const scene::ViewData& data;
   const scene::Rows& rows;
   const scene::Palette& palette;
+  NameCache* names = nullptr;  // null: there is no next picture
 };
 
 // The rectangles, with the marks of visual aggregates. `layout` is in pixels from the area's corner.

@@ -1,5 +1,7 @@
 #include "patterns.h"
 
+#include <QImage>
+#include <QPaintEngine>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +11,7 @@
 namespace margay::viewer {
 namespace {
 
+constexpr int kPatternSide = 8;  // pixels, of Qt's
 constexpr double kLeastBox = 3;  // pixels: in what is narrower or lower no pattern is seen
 
 }  // namespace
@@ -19,6 +22,14 @@ QBrush pattern_brush(scene::Pattern pattern, QColor ink, double strength) {
   // Names are written over it.
   ink.setAlpha(static_cast<int>(std::lround(50 + 60 * std::clamp(strength, 0.0, 1.0))));
   return {ink, kStyles[static_cast<std::size_t>(pattern)]};
+}
+
+QBrush for_large(const QPainter& p, const QBrush& pattern) {
+  if (p.paintEngine()->type() != QPaintEngine::Raster || !p.deviceTransform().isIdentity()) return pattern;
+  QImage tile(64 * kPatternSide, kPatternSide, QImage::Format_ARGB32_Premultiplied);
+  tile.fill(Qt::transparent);
+  QPainter(&tile).fillRect(tile.rect(), pattern);
+  return QBrush(tile);
 }
 
 void fill_box(QPainter& p, const QRectF& box, const scene::Look& look) {
@@ -42,7 +53,8 @@ void PatternBoxes::draw(QPainter& p) {
   p.setPen(Qt::NoPen);
   for (const auto& [kind, boxes] : boxes_) {
     const auto& [pattern, ink, level] = kind;
-    p.setBrush(pattern_brush(pattern, QColor::fromRgb(ink), static_cast<double>(level) / kLevels));
+    p.setBrush(
+        for_large(p, pattern_brush(pattern, QColor::fromRgb(ink), static_cast<double>(level) / kLevels)));
     p.drawRects(boxes);
   }
   p.setBrush(Qt::NoBrush);

@@ -19,6 +19,11 @@ namespace margay::viewer {
 // has.
 QBrush pattern_brush(scene::Pattern pattern, QColor ink, double strength = 1);
 
+// The same pattern, pixel for pixel, for large areas of this painter's picture: Qt draws its own in pieces of
+// 8 pixels, which takes up to ten times as long. For a file of vectors, or a painter that is scaled, the
+// brush itself.
+QBrush for_large(const QPainter& p, const QBrush& pattern);
+
 // A box of a legend, at full strength: colour and pattern, or hatched and what is below.
 void fill_box(QPainter& p, const QRectF& box, const scene::Look& look);
 

@@ -11,7 +11,9 @@
 
 namespace margay::viewer {
 
-QualityView::QualityView(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+QualityView::QualityView(Session& session, QWidget* parent)
+    : QWidget(parent), session_(session), painted_with_(session.palette()) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
   setMinimumSize(160, 120);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -21,9 +23,13 @@ QualityView::QualityView(Session& session, QWidget* parent) : QWidget(parent), s
          "p; click one, or use "
          "the wheel, < and >\n"
          "dotted: before the largest fall of quality"));
-  connect(&session_, &Session::data_changed, this, [this] { update(); });
-  connect(&session_, &Session::view_changed, this, [this] { update(); });
-  connect(&session_, &Session::status_changed, this, [this] { update(); });
+  connect(&session_, &Session::data_changed, this, &QualityView::update_if_other);
+  connect(&session_, &Session::view_changed, this, &QualityView::update_if_other);
+  connect(&session_, &Session::status_changed, this, &QualityView::update_if_other);
+}
+
+void QualityView::update_if_other() {
+  if (painted_ != session_.steps() || painted_with_ != session_.palette()) update();
 }
 
 QualityPlot QualityView::plot() const {
@@ -58,6 +64,8 @@ QString QualityView::details(std::int64_t step) const {
 void QualityView::paintEvent(QPaintEvent*) {
   QPainter p(this);
   const scene::Palette& palette = session_.palette();
+  painted_ = session_.steps();
+  painted_with_ = palette;
   p.fillRect(rect(), colour_of(palette.background()));
   const QualityPlot plot = this->plot();
   const std::int64_t under_mouse = mouse_ ? step_at(*mouse_) : -1;

@@ -38,11 +38,15 @@ class QualityView : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  // A window is panned and zoomed far more often than there are other steps.
+  void update_if_other();
   double middle_of_pixel(double x) const;
   void tell(const QPoint& at, const QPoint& global);
 
   Session& session_;
   std::optional<QPointF> mouse_;  // within the widget
+  scene::Steps painted_;
+  scene::Palette painted_with_;
 };
 
 }  // namespace margay::viewer

@@ -5,6 +5,7 @@
 
 #include "margay/scene/time_axis.h"
 #include "paint.h"
+#include "patterns.h"
 
 namespace margay::viewer {
 namespace {
@@ -24,7 +25,8 @@ void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene
   const scene::Viewport view{area.width(), 1, range, {0, 1}};
   const double from = std::clamp(scene::x_of(view, known.from), 0.0, area.width());
   const double to = std::clamp(scene::x_of(view, known.to), from, area.width());
-  const QBrush hatch(colour_of(palette.unknown().colour), Qt::BDiagPattern);
+  if (from <= 0 && to >= area.width()) return;
+  const QBrush hatch = for_large(p, QBrush(colour_of(palette.unknown().colour), Qt::BDiagPattern));
   if (from > 0) p.fillRect(QRectF(area.left(), area.top(), from, area.height()), hatch);
   if (to < area.width())
     p.fillRect(QRectF(area.left() + to, area.top(), area.width() - to, area.height()), hatch);
@@ -75,7 +77,7 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   const scene::Palette& palette = session.palette();
   const scene::ViewData& data = session.data();
   const scene::TimeRange time = contents.time;
-  const Picture picture{data, session.rows(), palette};
+  const Picture picture{data, session.rows(), palette, contents.names};
   paint_rects(p, sheet.picture, picture, contents.layout);
   paint_calls(p, sheet.picture, picture, session.scroll(), contents.calls);
   if (session.shows_bands())

@@ -16,6 +16,7 @@
 #include "margay/scene/phase_ribbon.h"
 #include "margay/scene/temporal_bars.h"
 #include "margay/scene/view_data.h"
+#include "name_cache.h"
 #include "session.h"
 
 namespace margay::viewer {
@@ -39,6 +40,7 @@ struct SheetContents {
   const scene::Layout& layout;          // of the session's data, for the sheet's viewport
   const std::vector<scene::Bar>& bars;  // temporal_bars_of(session)
   const scene::Gantt& calls;            // as the layout; over it where there are any
+  NameCache* names = nullptr;           // null: there is no next picture
 };
 
 // The temporal partition where it is of the same time; until then the picture's own, over all resources.

@@ -252,8 +252,17 @@ MarkLegend::MarkLegend(Session& session, QWidget* parent) : QWidget(parent), ses
       tr("Legend: hatched is not there, or not known; pale to full is how much of the time the state has; a "
          "diagonal stands for many parts that are cut alike, a cross for many that are not; a red frame is "
          "an alert"));
-  connect(&session_, &Session::view_changed, this, [this] { update(); });
-  connect(&session_, &Session::status_changed, this, [this] { update(); });
+  const auto update_if_other = [this] {
+    if (painted_ != shown()) update();
+  };
+  connect(&session_, &Session::view_changed, this, update_if_other);
+  connect(&session_, &Session::status_changed, this, update_if_other);
+}
+
+MarkLegend::Shown MarkLegend::shown() const {
+  const scene::Subject& subject = session_.subject();
+  return {session_.palette(), !subject.states.empty() || !subject.filter.empty(),
+          !session_.data().unit.empty()};
 }
 
 QSize MarkLegend::sizeHint() const {
@@ -262,14 +271,14 @@ QSize MarkLegend::sizeHint() const {
 
 void MarkLegend::paintEvent(QPaintEvent*) {
   QPainter p(this);
-  const scene::Palette& palette = session_.palette();
+  painted_ = shown();
+  const scene::Palette& palette = painted_->palette;
   const int line = fontMetrics().height() + 3, box = 14;
   const QColor ink = colour_of(palette.ink()), full = colour_of(palette.family(wire::FAMILY_COMPUTE));
   const std::array<QString, 5> words = {
-      session_.subject().states.empty() && session_.subject().filter.empty() ? tr("not there or not known")
-                                                                             : tr("not known, or left out"),
+      painted_->left_out ? tr("not known, or left out") : tr("not there or not known"),
       tr("many parts, cut alike"),
-      session_.data().unit.empty() ? tr("pale: little of the time") : tr("pale: little of what is measured"),
+      painted_->measured ? tr("pale: little of what is measured") : tr("pale: little of the time"),
       tr("cut differently"), tr("an alert")};
   for (int i = 0; i < 5; ++i) {
     const int x = i % 2 == 0 ? 0 : width() * 53 / 100, y = i / 2 * line;

@@ -87,7 +87,15 @@ class MarkLegend : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  struct Shown {
+    scene::Palette palette;
+    bool left_out, measured;
+    bool operator==(const Shown&) const = default;
+  };
+  Shown shown() const;
+
   Session& session_;
+  std::optional<Shown> painted_;
 };
 
 // A sentence that nobody overlooks, for some seconds.

@@ -222,5 +222,30 @@ TEST(ColourFile, SaysWhereItCannotWrite) {
   EXPECT_THAT(changed.error().message, HasSubstr(path.toStdString()));
 }
 
+// What is faster is not another picture.
+TEST(Patterns, AreTheSamePixelsForLargeAreas) {
+  for (const Qt::BrushStyle style :
+       {Qt::HorPattern, Qt::Dense6Pattern, Qt::VerPattern, Qt::CrossPattern, Qt::BDiagPattern}) {
+    const QBrush pattern(QColor(20, 90, 160, 90), style);
+    const auto drawn = [&](bool large, double scale) {
+      QImage image(1300, 70, QImage::Format_RGB32);
+      image.fill(Qt::white);
+      QPainter p(&image);
+      p.scale(scale, scale);
+      p.setPen(Qt::NoPen);
+      p.setBrush(large ? for_large(p, pattern) : pattern);
+      p.drawRects(QList<QRectF>{{3, 5, 1250, 11}, {0.4, 20.6, 6.3, 9.7}, {77, 31, 530, 37}});
+      return image;
+    };
+    EXPECT_EQ(drawn(true, 1), drawn(false, 1)) << style;
+    EXPECT_EQ(drawn(true, 2), drawn(false, 2)) << style;
+    QImage image(8, 8, QImage::Format_RGB32);
+    QPainter p(&image);
+    EXPECT_EQ(for_large(p, pattern).style(), Qt::TexturePattern);
+    p.scale(2, 2);
+    EXPECT_EQ(for_large(p, pattern).style(), style) << "a texture would be drawn twice as large";
+  }
+}
+
 }  // namespace colours_test
 }  // namespace margay::viewer

@@ -27,6 +27,7 @@ struct Step {
   double gain_share = 0;
   double loss_share = 0;
   std::uint32_t parts = 0;
+  bool operator==(const Step&) const = default;
 };
 
 struct Steps {
@@ -36,6 +37,7 @@ struct Steps {
   std::int64_t jump = -1;
   // That of the partition shown; -1 without steps.
   std::int64_t current = -1;
+  bool operator==(const Steps&) const = default;
 };
 
 Steps steps_of(const ViewData& data);
