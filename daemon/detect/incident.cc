@@ -8,7 +8,7 @@
 #include "causes.h"
 #include "departures.h"
 #include "margay/detect/detector.h"
-#include "margay/partition/stats.h"
+#include "margay/statistics/tail_limit.h"
 #include "state_kind.h"
 
 namespace margay::detect {
@@ -108,13 +108,12 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
   // The slices since the onset, against the phase: the bits that merging them into it would cost.
   const SliceIndex from = std::max({incident.first, window_.first(), window_.last() - kMostScored});
   Distribution now;
-  double bits = 0, weight = 0;
+  double bits = 0;
   std::set<std::uint32_t> affected = incident.culprits;
   for (SliceIndex s = from; s <= window_.last(); ++s) now.add(window_, s);
   for (std::uint32_t l = 0; l < window_.leaves(); ++l) {
     const LeafIndex leaf(l);
     if (now.weight(leaf) <= 0 || phase.weight(leaf) <= 0) continue;
-    weight += now.weight(leaf);
     double both = 0;
     for (std::size_t x = 0; x < window_.columns(); ++x) {
       const double q = now.share(leaf, x), r = phase.share(leaf, x);
@@ -127,11 +126,9 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
     if (1 - both >= options_.min_effect) affected.insert(l);
   }
   a.score_bits = bits;
-  const double n = window_.n_eff() > 0 ? std::min(window_.n_eff(), 1e4) : 1.0;
-  const double freedom = std::max<double>(1, static_cast<double>(window_.columns()) - 1) *
-                         std::max<double>(1, static_cast<double>(window_.leaves()));
-  a.p_value =
-      weight > 0 ? std::max(1e-300, partition::chi2_survival(2 * std::log(2.0) * n * bits, freedom)) : 1.0;
+  a.p_value = a.false_alarms_per_day
+                  ? -std::expm1(-statistics::in_a_slice(*a.false_alarms_per_day, options_.window.slice))
+                  : 1e-300;
   a.affected = paths(cover(affected, false));
 
   a.states = changed_states(affected, now);

@@ -521,7 +521,7 @@ double Window::unknown(SliceIndex s, LeafIndex leaf) const {
 
 void Window::learn_noise(SliceIndex from, SliceIndex to) {
   from = std::max(from, first());
-  if (columns() < 2 || to.value - from.value < 8) return;
+  if (options_.p || columns() < 2 || to.value - from.value < 8) return;
   // A sample of the leaves is enough.
   std::vector<partition::Noise> noise;
   std::vector<double> estimates;
@@ -549,11 +549,10 @@ void Window::learn_noise(SliceIndex from, SliceIndex to) {
   if (estimates.empty()) return;
   std::nth_element(estimates.begin(), estimates.begin() + static_cast<std::ptrdiff_t>(estimates.size() / 2),
                    estimates.end());
-  n_eff_ = estimates[estimates.size() / 2];
-  if (options_.p) return;
+  const double n_eff = estimates[estimates.size() / 2];
   learn_p(noise);
   // Proportions have a mass of 1; of measured rows it is what the scale leaves of them.
-  learn_cuts_p(n_eff_, options_.measured ? std::min(1.0, mass / cells) : 1.0);
+  learn_cuts_p(n_eff, options_.measured ? std::min(1.0, mass / cells) : 1.0);
 }
 
 void Window::learn_p(const std::vector<partition::Noise>& noise) {

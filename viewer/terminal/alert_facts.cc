@@ -127,9 +127,11 @@ class Facts {
 
   void why() {
     if (const std::string rule = rule_text(a_); !rule.empty()) add("rule", rule);
-    add("score", formatted("%.4g bits", a_.score_bits()) + formatted(", p-value %.2g", a_.p_value()) +
-                     ", in slices of " + text::slice_text(a_.level_ns()) +
-                     formatted(", partition at p %.3g", a_.p()));
+    // Of lost events and sources no cells are compared.
+    if (a_.score_bits() != 0 || a_.p_value() != 1)
+      add("score", formatted("%.4g bits", a_.score_bits()) + formatted(", p-value %.2g", a_.p_value()) +
+                       ", in slices of " + text::slice_text(a_.level_ns()) +
+                       formatted(", partition at p %.3g", a_.p()));
     if (a_.has_area())
       add("false alarms",
           a_.has_false_alarms_per_day()

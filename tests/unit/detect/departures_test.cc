@@ -64,6 +64,9 @@ TEST(Departures, ARankThatDoesOtherwiseIsNamed) {
       ASSERT_TRUE(a.false_alarms_per_day);
       EXPECT_LE(*a.false_alarms_per_day, job_options(plan).false_alarms_per_day);
       EXPECT_GE(*a.false_alarms_per_day, alert::kLeastFalseAlarms);
+      // The same evidence, of a slice.
+      const double slices_a_day = 86'400e9 / static_cast<double>(a.level.value);
+      EXPECT_NEAR(a.p_value * slices_a_day, *a.false_alarms_per_day, 1e-6 * *a.false_alarms_per_day);
       ASSERT_FALSE(a.candidates.empty());
       EXPECT_EQ(a.candidates[0].name, "/n1/rank6");
       EXPECT_GT(a.candidates[0].probability, alert::kLikely);

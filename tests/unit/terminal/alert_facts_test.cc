@@ -67,6 +67,15 @@ TEST(AlertFacts, OneThatChanceCanMakeSaysHowOften) {
   EXPECT_EQ(value(facts, "cost"), "0.75 s that the job is late");
 }
 
+// Its cells are not compared with anything: a score of nothing would look like no evidence.
+TEST(AlertFacts, OneOfLostEventsHasNoScore) {
+  wire::Alert a = stopped();
+  a.set_kind(wire::Alert::LOSS), a.set_score_bits(0), a.set_p_value(1);
+  const auto facts = alert_facts(a, context());
+  EXPECT_EQ(std::count_if(facts.begin(), facts.end(), [](const AlertFact& f) { return f.name == "score"; }),
+            0);
+}
+
 TEST(AlertFacts, HaveWhatIsKnownBesideTheAlert) {
   AlertContext c = context();
   c.moment_of.clear();

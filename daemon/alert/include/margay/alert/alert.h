@@ -93,7 +93,9 @@ struct Alert {
   std::string node;                    // the smallest hierarchy node above everything blamed
   std::vector<std::string> resources;  // blamed leaves
   std::vector<std::string> affected;   // nodes that changed
-  double score_bits = 0;
+  double score_bits = 0;               // how far all cells since the onset are from their phase
+  // That chance brings as much evidence, or more, in a slice; 1e-300 where no chance is in it. See
+  // false_alarms_per_day.
   double p_value = 1;
   std::string phase;
   std::vector<StateChange> states;

@@ -14,9 +14,9 @@
 // One cause is one alert: evidence that begins together, or that another alert already explains, joins it.
 //
 // An alert carries what it rests on: score in bits (the loss that merging its cells into the phase would
-// cost), its p-value by Wilks, how many such alarms chance makes a day, its area in the partition, the
-// seconds that the job has lost, who caused it and how probably, the states that rose and fell, and one
-// sentence.
+// cost), how often chance brings as much evidence in a slice (its p-value) and in a day, its area in the
+// partition, the seconds that the job has lost, who caused it and how probably, the states that rose and
+// fell, and one sentence.
 //
 // Cost per slice: the partition update and O(leaves * columns). Thread safety: none.
 #pragma once

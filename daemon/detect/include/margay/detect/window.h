@@ -105,7 +105,6 @@ class Window {
 
   // Effective samples per cell, from the rows of [from, to) that are believed to be homogeneous; steers p.
   void learn_noise(SliceIndex from, SliceIndex to);
-  double n_eff() const { return n_eff_; }
   // Of the picture.
   double p() const { return p_; }
 
@@ -156,7 +155,6 @@ class Window {
   mutable std::optional<partition::Spatiotemporal> spatiotemporal_;  // a reading does what pushes put off
   mutable std::optional<partition::Temporal> temporal_;
   std::vector<Area> areas_, searched_;  // now, and when p was searched for them
-  double n_eff_ = 0;
   partition::HeldP floor_;
   double searched_floor_ = 0;  // 0: not searched
   double solves_ = partition::kSolvesAtOnce;
