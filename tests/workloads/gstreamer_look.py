@@ -37,8 +37,8 @@ FILM = ["-q", "videotestsrc", f"num-buffers={FILM_S * RATE}", "pattern=zone-plat
         "audio/x-raw,rate=44100", "!", "audioconvert", "!", "vorbisenc", "!", "film."]
 # With -m the player tells of each frame that is dropped, by the decoder or by the screen: 20 ms are what screens allow.
 PLAY = ["-m", "filesrc", "location=../film.mkv", "!", "matroskademux", "name=film", "film.", "!", "queue", "!", "jpegdec",
-        "!", "videoconvert", "!", "video/x-raw,format=RGB", "!", "fakesink", "sync=true", "qos=true", "max-lateness=20000000", "film.", "!", "queue",
-        "!", "vorbisdec", "!", "audioconvert", "!", "fakesink", "sync=true"]
+        "!", "videoconvert", "!", "video/x-raw,format=RGB", "!", "fakesink", "sync=true", "qos=true", "max-lateness=20000000",
+        "film.", "!", "queue", "!", "vorbisdec", "!", "audioconvert", "!", "fakesink", "sync=true"]
 
 
 def play(options, name, load, problems):

@@ -86,6 +86,17 @@ class Inks {
   std::vector<std::optional<scene::Look>> looks_;  // none and others last
 };
 
+// Those that are kept from picture to picture, or of this one alone.
+class Names {
+ public:
+  explicit Names(const Picture& picture) : names_(picture.names != nullptr ? *picture.names : own_) {}
+  NameCache* operator->() { return &names_; }
+
+ private:
+  NameCache own_;
+  NameCache& names_;
+};
+
 double x_in(const QRectF& area, scene::TimeRange range, TimeNs t) {
   const double length = static_cast<double>((range.to - range.from).value);
   if (length <= 0) return area.left();
@@ -105,7 +116,7 @@ class CallPainter {
         area_(area),
         picture_(picture),
         inks_(picture.data, picture.palette),
-        names_(picture.names != nullptr ? *picture.names : own_names_),
+        names_(picture),
         metrics_(p.font()),
         background_(colour_of(picture.palette.background())),
         scale_(p.device()->devicePixelRatioF()),
@@ -202,8 +213,8 @@ class CallPainter {
     if (picture_.data.visits[static_cast<std::size_t>(b.visit)].several_calls)
       several_.append({box.bottomLeft(), box.topRight()});
     if (box.width() <= kGridWidth || box.height() < metrics_.height()) return;
-    const QStaticText& name = names_.name(p_.font(), picture_.data.states[b.state].name,
-                                          std::floor(box.width()) - 2 * kPad, 4, Qt::ElideRight);
+    const QStaticText& name = names_->name(p_.font(), picture_.data.states[b.state].name,
+                                           std::floor(box.width()) - 2 * kPad, 4, Qt::ElideRight);
     p_.setPen(inks_.shade(static_cast<std::int32_t>(b.state), 1).text);
     p_.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics_.height() / 2), name);
   }
@@ -212,8 +223,7 @@ class CallPainter {
   const QRectF area_;
   const Picture& picture_;
   Inks inks_;
-  NameCache own_names_;
-  NameCache& names_;
+  Names names_;
   const QFontMetricsF metrics_;
   const QColor background_;
   const double scale_, line_;  // device pixels a pixel; a device pixel
@@ -253,8 +263,7 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   const QFontMetricsF metrics(p.font());
   const double line = 1 / p.device()->devicePixelRatioF();
   QList<QLineF> marks;
-  NameCache own_names;
-  NameCache& names = picture.names != nullptr ? *picture.names : own_names;
+  Names names(picture);
   Inks inks(picture.data, picture.palette);
   const auto box_of = [&](const scene::Rect& r) {
     QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
@@ -298,8 +307,8 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
     const QRectF box = box_of(r);
     const std::int32_t state = r.absent_or_unknown() ? scene::kNoState : r.state;
     const QStaticText& name =
-        names.name(p.font(), picture.data.states[static_cast<std::size_t>(r.state)].name,
-                   std::floor(box.width()) - 2 * kPad, 3);
+        names->name(p.font(), picture.data.states[static_cast<std::size_t>(r.state)].name,
+                    std::floor(box.width()) - 2 * kPad, 3);
     p.setPen(inks.shade(state, r.strength).text);
     p.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics.height() / 2), name);
   }
@@ -356,8 +365,7 @@ void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const
     p.fillPath(path, ink);
   };
   const double line = metrics.height();
-  NameCache own_names;
-  NameCache& names = picture.names != nullptr ? *picture.names : own_names;
+  Names names(picture);
   // The nodes above: a bracket as high as what is below, its name where that has room.
   for (const scene::Row& r : picture.rows.spans) {
     const double top = std::max(area.top(), y_in(area, scroll, r.y));
@@ -384,7 +392,7 @@ void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const
     std::string name = n.name.empty() ? "all" : n.name;
     if (r.folded) name += " (" + std::to_string(n.leaf_count) + ")";
     p.drawStaticText(QPointF(x + kIndent + 2, middle - line / 2),
-                     names.name(p.font(), name, area.right() - x - kIndent - 2 * kPad));
+                     names->name(p.font(), name, area.right() - x - kIndent - 2 * kPad));
   }
   // Names of the nodes above, over their brackets, where the first row below leaves room.
   for (const scene::Row& r : picture.rows.spans) {

@@ -7,9 +7,12 @@
 #include <QToolTip>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "name_cache.h"
 #include "paint.h"
 #include "shown.h"
+#include "widgets.h"
 
 namespace margay::viewer {
 namespace quality_view_test {
@@ -180,6 +183,63 @@ TEST(QualityView, MoreStepsThanPixelsAreHitAllTheSame) {
     EXPECT_GT(c.current(), before) << x;
     before = c.current();
   }
+}
+
+// How often something is painted.
+struct Paints : QObject {
+  explicit Paints(QWidget& widget) { widget.installEventFilter(this); }
+  int since() {
+    QCoreApplication::processEvents();
+    return std::exchange(count, 0);
+  }
+  bool eventFilter(QObject*, QEvent* event) override {
+    count += event->type() == QEvent::Paint;
+    return false;
+  }
+  int count = 0;
+};
+
+// Where one looks is nothing to them.
+TEST(QualityView, IsPaintedAnewWithItsStepsAndColoursNotWithEachZoom) {
+  Shown s(with_curve(20));
+  auto* view = s.window.findChild<QualityView*>();
+  auto* legend = s.window.findChild<MarkLegend*>();
+  ASSERT_TRUE(view != nullptr && legend != nullptr);
+  Paints curve(*view), marks(*legend), picture(s.overview());
+  curve.since(), marks.since(), picture.since();
+  s.session.zoom_by(2, s.session.time().from);
+  EXPECT_GT(picture.since(), 0);
+  EXPECT_EQ(curve.since(), 0);
+  EXPECT_EQ(marks.since(), 0);
+  s.session.set_theme(scene::Theme::kDark);
+  EXPECT_GT(curve.since(), 0);
+  EXPECT_GT(marks.since(), 0);
+  s.session.show(with_curve(20, 1e-5));
+  EXPECT_GT(curve.since(), 0) << "another step is shown";
+  s.session.show(with_curve(12, 1e-5));
+  EXPECT_GT(curve.since(), 0) << "there are others";
+  s.session.set_states({"Compute"});
+  EXPECT_GT(marks.since(), 0) << "what is hatched may be left out";
+}
+
+// Laid out once, as long as the font is the same.
+TEST(NameCache, KeepsNamesOfOneFontAndWidth) {
+  NameCache names;
+  const QFont font = QApplication::font();
+  const QStaticText* first = &names.name(font, "MPI_Allreduce", 500.7);
+  EXPECT_EQ(first->text(), "MPI_Allreduce");
+  EXPECT_EQ(&names.name(font, "MPI_Allreduce", 500.1), first);
+  const QString elided = names.name(font, "MPI_Allreduce", 50).text();
+  EXPECT_LT(elided.size(), 13);
+  EXPECT_THAT(elided.toStdString(), HasSubstr("\xe2\x80\xa6")) << "three dots";
+  EXPECT_EQ(names.name(font, "MPI_Allreduce", 50, elided.size()).text(), " ");
+  EXPECT_EQ(names.name(font, "MPI_Allreduce", 50, 0, Qt::ElideRight).text().back(), QChar(0x2026));
+  EXPECT_EQ(names.name(font, "MPI_Allreduce", -3).text(), " ");
+  QFont larger = font;
+  larger.setPixelSize(40);
+  EXPECT_LT(names.name(larger, "MPI_Allreduce", 50).text().size(), elided.size());
+  for (std::size_t i = 0; i < 2 * NameCache::kMost; ++i) names.name(font, std::to_string(i), 100);
+  EXPECT_EQ(names.name(font, "MPI_Allreduce", 50).text(), elided);
 }
 
 }  // namespace quality_view_test
