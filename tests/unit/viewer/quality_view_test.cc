@@ -214,6 +214,9 @@ TEST(QualityView, IsPaintedAnewWithItsStepsAndColoursNotWithEachZoom) {
   s.session.set_theme(scene::Theme::kDark);
   EXPECT_GT(curve.since(), 0);
   EXPECT_GT(marks.since(), 0);
+  s.session.set_hues(scene::Hues::kTol);
+  EXPECT_GT(curve.since(), 0) << "of a window's colours, which Qt paints anew by itself, nothing has changed";
+  EXPECT_GT(marks.since(), 0);
   s.session.show(with_curve(20, 1e-5));
   EXPECT_GT(curve.since(), 0) << "another step is shown";
   s.session.show(with_curve(12, 1e-5));
