@@ -7,11 +7,12 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import textwrap
 import time
 import unittest
 
-from e2e import E2eTest, LONG, dump, end_process, nightly, read_text, wait_for, plant
+from e2e import E2eTest, LONG, MARGAY, WORKLOADS, dump, end_process, nightly, read_text, wait_for, plant
 
 # Writes a log as GStreamer does, of two threads that take turns, and the same lines into a file of its own.
 WRITER = textwrap.dedent("""
@@ -188,6 +189,16 @@ class GStreamer(E2eTest):
         for row in csv.DictReader(dump("cells", run.archive).splitlines()):
             waited[row["state"]] += int(row["duration_ns"]) / 1e9
         self.assertGreater(waited["gst_system_clock_id_wait_jitter_unlocked"], 1.0)
+
+    @nightly("two films are played in real time, on a machine that leaves them alone")
+    def test_a_thread_that_plays_is_named_where_frames_are_dropped(self):
+        # config/try --gstreamer without its build: fails, too, where the player drops no frames.
+        build = os.path.dirname(os.path.dirname(MARGAY))
+        look = subprocess.run([sys.executable, "-B", os.path.join(WORKLOADS, "gstreamer_look.py"), "--build", build, "--out",
+                               os.path.join(self.place, "look")],
+                              env=self.environment, capture_output=True, text=True, timeout=3 * LONG, check=False)
+        self.assertEqual(look.returncode, 0, look.stdout + look.stderr)
+        print(re.search(r".*B: the player dropped.*", look.stdout)[0], flush=True)
 
     def test_the_reader_may_die_and_the_program_does_not_notice(self):
         run = self.write(40_000)
