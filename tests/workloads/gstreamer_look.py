@@ -50,35 +50,39 @@ def play(options, name, load, problems):
                os.path.join(folder, "summary.json"), "--", "sh", "-c", 'exec "$0" "$@" >messages.txt', options.gst] + PLAY
     begin_ns = time.time_ns()
     process = start(command, folder)
-    hog, times = None, None
+    times = None
     try:
         if load:
             time.sleep(LOAD_AT_S)
-            say(f"try: {planted_words(options)}, for {LOAD_S} s, now")
-            if options.load:
-                hog = start(shlex.split(options.load), folder, stderr=subprocess.DEVNULL)
-                planted = time.time_ns()
-                time.sleep(LOAD_S)
-                campaign.end_group(hog)
-                times = (planted, time.time_ns())
-            else:
-                fault = plant.limit(player_below(process.pid), LOAD_S, LIMIT_MS, LIMIT_OF_MS)
-                times = (fault["begin_ns"], fault["end_ns"])
-        code = campaign.finish(process, 60 + FILM_S)
-    except plant.PlantError as error:
-        problems.append(f"{name}: {error}")
+            try:
+                times = disturb(options, folder, process.pid)
+            except plant.PlantError as error:
+                problems.append(f"{name}: {error}")
         code = campaign.finish(process, 60 + FILM_S)
     finally:
         campaign.end_group(process)
-        if hog:
-            campaign.end_group(hog)
     if code != 0:
         problems.append(f"{name}: the player ended with exit code {code}")
     return begin_ns, times
 
 
+def disturb(options, folder, job_pid):
+    """When it began and ended."""
+    say(f"try: {planted_words(options)}, for {LOAD_S} s, now")
+    if not options.load:
+        fault = plant.limit(player_below(job_pid), LOAD_S, LIMIT_MS, LIMIT_OF_MS)
+        return fault["begin_ns"], fault["end_ns"]
+    hog = start(options.load, folder, stderr=subprocess.DEVNULL)
+    try:
+        begin_ns = time.time_ns()
+        time.sleep(LOAD_S)
+    finally:
+        campaign.end_group(hog)
+    return begin_ns, time.time_ns()
+
+
 def planted_words(options):
-    return f"the load '{options.load}'" if options.load else f"the player may run for {LIMIT_MS} of each {LIMIT_OF_MS} ms"
+    return f"the load '{shlex.join(options.load)}'" if options.load else f"the player may run for {LIMIT_MS} of each {LIMIT_OF_MS} ms"
 
 
 def player_below(pid):
@@ -191,8 +195,12 @@ def main():
     options.margay = os.path.join(os.path.abspath(options.build), "bin", "margay")
     options.out = os.path.abspath(options.out)
     options.gst = shutil.which("gst-launch-1.0")
-    load = shlex.split(options.load)[:1]
-    for program in ["gst-launch-1.0"] + load:
+    try:
+        options.load = shlex.split(options.load)
+    except ValueError as error:
+        print(f"gstreamer_look: --load {options.load}: {error}", file=sys.stderr)
+        return 2
+    for program in ["gst-launch-1.0"] + options.load[:1]:
         if not shutil.which(program):
             print(f"gstreamer_look: {program} is missing (config/install-dependencies)", file=sys.stderr)
             return 2

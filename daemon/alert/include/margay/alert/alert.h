@@ -95,7 +95,7 @@ struct Alert {
   std::vector<std::string> affected;   // nodes that changed
   double score_bits = 0;               // how far all cells since the onset are from their phase
   // That chance brings as much evidence, or more, in a slice; 1e-300 where no chance is in it. See
-  // false_alarms_per_day.
+  // false_alarms_per_day. Of lost events and sources nothing is compared: 0 bits, and 1.
   double p_value = 1;
   std::string phase;
   std::vector<StateChange> states;
