@@ -1,6 +1,8 @@
 // What a frame of the viewer's window costs, from the event to the painted picture, without a display:
 //
-//   build/release/tests/bench/viewer_bench [FRAMES]
+//   build/release/tests/bench/viewer_bench [FRAMES [PICTURE]]
+//
+// PICTURE, from 1 on: only that one of those below, as for a profile.
 //
 // A frame is a wheel notch, a key or a move of the mouse, what it makes the window compute, and the painting
 // of all that has changed, in a window of 1920 x 1080 on Qt's offscreen platform. Of each kind of step at
@@ -271,9 +273,11 @@ bool memory() {
   return met;
 }
 
-int run(int frames) {
+int run(int frames, int only) {
   bool missed = false;
+  int picture = 0;
   const auto bench = [&](std::size_t leaves, std::size_t parts, double bound, std::size_t calls = 0) {
+    if (++picture != only && only != 0) return;
     Bench one(view(1, leaves, 1000, parts, calls), view(2, leaves, 1000, parts, calls), bound, frames);
     one.all();
     missed = missed || one.missed();
@@ -284,7 +288,7 @@ int run(int frames) {
   for (const std::size_t leaves : {16, 1000}) bench(leaves, 2000, 16, Session::kMostCalls);
   bench(100'000, 65'000, 50);
   bench(100'000, 6'250, 50);
-  return memory() && !missed ? 0 : 1;
+  return (only != 0 || memory()) && !missed ? 0 : 1;
 }
 
 }  // namespace
@@ -294,5 +298,5 @@ int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const int frames = argc > 1 ? std::max(60, std::atoi(argv[1])) : 300;
   const QApplication application(argc, argv);
-  return margay::viewer::run(frames);
+  return margay::viewer::run(frames, argc > 2 ? std::atoi(argv[2]) : 0);
 }

@@ -133,13 +133,13 @@ void Overview::paintEvent(QPaintEvent*) {
   }
   const QSize pixels = (QSizeF(size()) * devicePixelRatioF()).toSize();
   if (std::exchange(stale_picture_, false) || picture_.size() != pixels) {
-    if (picture_.size() != pixels) picture_ = QPixmap(pixels);
+    if (picture_.size() != pixels) picture_ = QImage(pixels, QImage::Format_RGB32);
     picture_.setDevicePixelRatio(devicePixelRatioF());
     QPainter painter(&picture_);
     painter.setFont(font());
     paint_picture(painter);
   }
-  p.drawPixmap(0, 0, picture_);
+  p.drawImage(0, 0, picture_);
   paint_marks(p);
 }
 

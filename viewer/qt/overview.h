@@ -5,7 +5,7 @@
 // double click goes into the aggregate; right click goes back. Keys are the window's.
 #pragma once
 
-#include <QPixmap>
+#include <QImage>
 #include <QWidget>
 #include <optional>
 
@@ -71,7 +71,7 @@ class Overview : public View {
   scene::Gantt calls_;
   NameCache names_;
   // All but what follows the mouse, as it was painted last.
-  QPixmap picture_;
+  QImage picture_;
   std::size_t levels_ = 0;  // coarser ones that have a ribbon
   bool stale_ = true, stale_bars_ = true, stale_picture_ = true;
   std::optional<QPointF> mouse_;  // where it is, within the widget

@@ -2,7 +2,6 @@
 
 #include <QFontMetricsF>
 #include <QImage>
-#include <QPaintEngine>
 #include <QPainterPath>
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "box_painter.h"
 #include "margay/scene/time_axis.h"
 #include "patterns.h"
 
@@ -59,7 +59,7 @@ const Shade& shade_of(const scene::Palette& palette, scene::Rgb full, int step) 
 class Inks {
  public:
   Inks(const scene::ViewData& data, const scene::Palette& palette)
-      : data_(data), palette_(palette), looks_(data.states.size() + 2) {}
+      : data_(data), palette_(palette), looks_(data.states.size() + 2), full_(looks_.size()) {}
 
   const scene::Look& look(std::int32_t state) {
     std::optional<scene::Look>& look = looks_[index_of(state)];
@@ -67,8 +67,13 @@ class Inks {
     return *look;
   }
   QColor ink() const { return colour_of(palette_.ink()); }
-  QBrush hatch(std::int32_t state) { return {colour_of(look(state).colour), Qt::BDiagPattern}; }
-  // Of what is not hatched.
+  // Of what is not hatched, at full strength.
+  const Shade& full(std::int32_t state) {
+    std::optional<Shade>& shade = full_[index_of(state)];
+    if (!shade) shade = shade_of(palette_, look(state).colour, kSteps);
+    return *shade;
+  }
+  // At any.
   const Shade& shade(std::int32_t state, double strength) {
     return shade_of(palette_, look(state).colour,
                     static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kSteps)));
@@ -84,7 +89,17 @@ class Inks {
   const scene::ViewData& data_;
   const scene::Palette& palette_;
   std::vector<std::optional<scene::Look>> looks_;  // none and others last
+  std::vector<std::optional<Shade>> full_;
 };
+
+bool has_folded(const scene::Rows& rows, const scene::Rect& r) {
+  return std::any_of(rows.rows.begin() + r.first_row, rows.rows.begin() + r.last_row,
+                     [](const scene::Row& row) { return row.folded; });
+}
+
+std::int64_t pixels_in(const QRect& box) {
+  return std::int64_t{box.width()} * box.height();
+}
 
 // Those that are kept from picture to picture, or of this one alone.
 class Names {
@@ -108,6 +123,11 @@ double y_in(const QRectF& area, const scene::Scroll& scroll, double y) {
   return height <= 0 ? area.top() : area.top() + area.height() * (y - scroll.top) / height;
 }
 
+QRectF row_box(const QRectF& area, const scene::Scroll& scroll, const scene::Row& r) {
+  const double top = y_in(area, scroll, r.y);
+  return {area.left(), top, area.width(), y_in(area, scroll, r.y + r.height) - top};
+}
+
 // Single calls, over the rectangles of the rows that show them.
 class CallPainter {
  public:
@@ -121,92 +141,80 @@ class CallPainter {
         background_(colour_of(picture.palette.background())),
         scale_(p.device()->devicePixelRatioF()),
         line_(1 / scale_),
-        raster_(p.paintEngine()->type() != QPaintEngine::SVG),
-        width_(std::max(1, static_cast<int>(std::ceil(area.width() * scale_)))),
-        piece_(width_, std::clamp(kMostPixels / width_, 1, 64), QImage::Format_ARGB32_Premultiplied) {
-    piece_.setDevicePixelRatio(scale_);
-  }
+        width_(std::max(1, static_cast<int>(std::ceil(area.width())))),
+        boxes_(p, area) {}
 
   void clear(const scene::Scroll& scroll) {
-    for (const scene::Row& r : picture_.rows.rows) {
-      const double top = y_in(area_, scroll, r.y), bottom = y_in(area_, scroll, r.y + r.height);
-      if (!r.folded && bottom >= area_.top() && top <= area_.bottom())
-        p_.fillRect(QRectF(area_.left(), top, area_.width(), bottom - top), background_);
-    }
+    for (const scene::Row& r : picture_.rows.rows)
+      if (!r.folded) boxes_.fill(row_box(area_, scroll, r), background_);
   }
 
-  // Together: a pattern is made anew whenever it is changed to.
   void hatch(const scene::Gantt& calls) {
-    QList<QRectF> boxes;
-    for (const scene::Gap& g : calls.gaps) boxes.append(box_of(g.x0, g.x1, g.y0, g.y1));
+    const QColor ink = colour_of(inks_.look(scene::kNoState).colour);
+    for (const scene::Gap& g : calls.gaps) boxes_.hatch(box_of(g.x0, g.x1, g.y0, g.y1), background_, ink);
     for (const scene::VisitBox& b : calls.boxes)
-      if (is_hatched(b)) boxes.append(box_of(b.x0, b.x1, b.y0, b.y1));
-    p_.setPen(Qt::NoPen);
-    p_.setBrush(for_large(p_, inks_.hatch(scene::kNoState)));
-    p_.drawRects(boxes);
-    p_.setBrush(Qt::NoBrush);
+      if (is_hatched(b)) boxes_.hatch(box_of(b.x0, b.x1, b.y0, b.y1), background_, ink);
+    boxes_.finish();
   }
 
-  // Those of a row and depth, which follow each other.
+  // Those of a row and depth, which follow each other. Their first lines of pixels are painted, and copied as
+  // often as the row is high: each box touches as many lines of memory as it is high, and there are
+  // thousands. A file of vectors has boxes, but for what stands for several calls.
   void row(std::span<const scene::VisitBox> boxes) {
-    const double y0 = boxes.front().y0, y1 = boxes.front().y1, inset = y1 - y0 > 3 ? line_ : 0;
-    pixels_.assign(static_cast<std::size_t>(width_), 0);
-    for (const scene::VisitBox& b : boxes)
-      if (in_line(b)) put(b);
-    draw_line(y0 + inset, y1);
-    PatternBoxes patterns;
-    QList<QRectF> places;
+    const double y1 = boxes.front().y1, y0 = boxes.front().y0 + (y1 - boxes.front().y0 > 3 ? line_ : 0);
+    const double top = whole(y0), bottom = std::max(top + line_, whole(y1));
+    const double low = boxes_.direct() ? std::min(bottom, top + boxes_.period()) : bottom;
+    if (!boxes_.direct()) crowds(boxes, top, bottom);
     for (const scene::VisitBox& b : boxes) {
-      QRectF& box = places.emplaceBack(box_of(b.x0, b.x1, y0 + inset, y1));
-      const auto state = static_cast<std::int32_t>(b.state);
-      if (!in_line(b) && !is_hatched(b)) {
-        if (box.width() > 3) p_.fillRect(box, background_), box.setLeft(box.left() + line_);
-        p_.fillRect(box, inks_.shade(state, 1).fill);
+      if (is_hatched(b) || (b.visit == scene::kNoPart && !boxes_.direct())) continue;
+      QRectF box = box_of(b.x0, b.x1, top, low);
+      // What is left of the background tells boxes from their neighbours.
+      if (box.width() > 3) {
+        boxes_.fill(QRectF(box.left(), box.top(), line_, box.height()), background_);
+        box.setLeft(box.left() + line_);
       }
-      patterns.add(box, inks_.look(state).pattern, inks_.shade(state, 1).text);
+      const auto state = static_cast<std::int32_t>(b.state);
+      const Shade& shade = inks_.full(state);
+      boxes_.fill(box, shade.fill, inks_.look(state).pattern, shade.text);
     }
-    patterns.draw(p_);
-    for (std::size_t i = 0; i < boxes.size(); ++i) mark(boxes[i], places[static_cast<qsizetype>(i)]);
+    if (boxes_.direct()) repeat(boxes, top, bottom);
+    boxes_.finish();
+    for (const scene::VisitBox& b : boxes) mark(b, box_of(b.x0, b.x1, y0, y1));
   }
 
   // As aggregates of several parts are.
   void mark_several() {
     QColor faint = colour_of(picture_.palette.ink());
     faint.setAlpha(110);
-    p_.setPen(QPen(faint, 1));
-    p_.setRenderHint(QPainter::Antialiasing, true);
-    p_.drawLines(several_);
+    for (const QLineF& mark : several_) boxes_.smooth_line(mark, faint);
+    boxes_.finish();
   }
 
  private:
-  // Fewer than Qt divides among threads, for which it waits.
-  static constexpr int kMostPixels = 60'000;
-
   QRectF box_of(double x0, double x1, double y0, double y1) const {
     return {QPointF(area_.left() + x0, area_.top() + y0), QPointF(area_.left() + x1, area_.top() + y1)};
   }
   bool is_hatched(const scene::VisitBox& b) { return inks_.look(static_cast<std::int32_t>(b.state)).hatch; }
-  // A line of pixels is painted, and copied as often as the row is high: filling a box touches as many lines
-  // of memory as it is high, and there are thousands. A file of vectors has boxes, but for what stands for
-  // several calls.
-  bool in_line(const scene::VisitBox& b) { return !is_hatched(b) && (raster_ || b.visit == scene::kNoPart); }
-  // What is left of the background tells boxes from their neighbours.
-  void put(const scene::VisitBox& b) {
-    const int from = std::min(static_cast<int>(std::lround(b.x0 * scale_)), width_ - 1);
-    const int to = std::clamp(static_cast<int>(std::lround(b.x1 * scale_)), from + 1, width_);
-    std::fill(pixels_.begin() + from, pixels_.begin() + to,
-              inks_.shade(static_cast<std::int32_t>(b.state), 1).fill.rgb());
-    if (b.x1 - b.x0 > 3) pixels_[static_cast<std::size_t>(from)] = background_.rgb();
+  // To a device pixel, which a row has at least.
+  double whole(double y) const { return std::round(y * scale_) / scale_; }
+  // Not what stands between them, such as names of those around.
+  void repeat(std::span<const scene::VisitBox> boxes, double top, double bottom) {
+    for (auto first = boxes.begin(), next = first; first != boxes.end(); first = next) {
+      double from = first->x0, to = first->x1;
+      // What stands for several calls comes behind the call that ends it.
+      while (++next != boxes.end() && next->x0 <= to && next->x1 >= from)
+        from = std::min(from, next->x0), to = std::max(to, next->x1);
+      boxes_.repeat(box_of(from, to, top, bottom));
+    }
   }
-  void draw_line(double y0, double y1) {
-    const auto top = static_cast<int>(std::lround(y0 * scale_));
-    const int bottom = std::max(top + 1, static_cast<int>(std::lround(y1 * scale_)));
-    for (int y = 0; y < std::min(piece_.height(), bottom - top); ++y)
-      std::copy_n(reinterpret_cast<const uchar*>(pixels_.data()), pixels_.size() * sizeof(QRgb),
-                  piece_.scanLine(y));
-    for (int y = top; y < bottom; y += piece_.height())
-      p_.drawImage(QPointF(area_.left(), area_.top() + y / scale_), piece_,
-                   QRectF(0, 0, width_, std::min(piece_.height(), bottom - y)));
+  void crowds(std::span<const scene::VisitBox> boxes, double top, double bottom) {
+    QImage line(width_, 1, QImage::Format_ARGB32_Premultiplied);
+    line.fill(Qt::transparent);
+    for (const scene::VisitBox& b : boxes)
+      if (b.visit == scene::kNoPart && !is_hatched(b))
+        line.setPixel(std::min(static_cast<int>(std::lround(b.x0)), width_ - 1), 0,
+                      inks_.full(static_cast<std::int32_t>(b.state)).fill.rgb());
+    p_.drawImage(box_of(0, width_, top, bottom), line);
   }
   void mark(const scene::VisitBox& b, const QRectF& box) {
     if (b.visit == scene::kNoPart || box.width() < 4 || box.height() < 4) return;
@@ -215,7 +223,7 @@ class CallPainter {
     if (box.width() <= kGridWidth || box.height() < metrics_.height()) return;
     const QStaticText& name = names_->name(p_.font(), picture_.data.states[b.state].name,
                                            std::floor(box.width()) - 2 * kPad, 4, Qt::ElideRight);
-    p_.setPen(inks_.shade(static_cast<std::int32_t>(b.state), 1).text);
+    p_.setPen(inks_.full(static_cast<std::int32_t>(b.state)).text);
     p_.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics_.height() / 2), name);
   }
 
@@ -227,10 +235,9 @@ class CallPainter {
   const QFontMetricsF metrics_;
   const QColor background_;
   const double scale_, line_;  // device pixels a pixel; a device pixel
-  const bool raster_;
-  const int width_;  // device pixels
-  QImage piece_;     // some lines of a row, alike
-  std::vector<QRgb> pixels_;
+  const int width_;            // device pixels
+  std::vector<QRgb> pixels_;   // of a line of a row
+  BoxPainter boxes_;
   QList<QLineF> several_;
 };
 
@@ -252,12 +259,31 @@ QColor phase_colour(const std::string& name, const scene::Palette& palette) {
   return colour_of(scene::rgb_of(scene::Oklch{l, 0.05, static_cast<double>(hash / 3 % 12) * 30}));
 }
 
-void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const scene::Layout& layout) {
+void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll,
+                 const scene::Layout& layout, RectRows which) {
   p.save();
   p.setClipRect(area);
   p.setRenderHint(QPainter::Antialiasing, false);
   const QColor background = colour_of(picture.palette.background()), ink = colour_of(picture.palette.ink());
-  p.fillRect(area, background);
+  const std::vector<scene::Rect>& all = layout.rects;
+  std::vector<scene::Rect> folded;
+  if (which == RectRows::kFolded)
+    std::copy_if(all.begin(), all.end(), std::back_inserter(folded),
+                 [&](const scene::Rect& r) { return has_folded(picture.rows, r); });
+  const std::vector<scene::Rect>& rects = which == RectRows::kFolded ? folded : all;
+  const auto outer_box = [&](const scene::Rect& r) {
+    return QRectF(QPointF(area.left() + r.x0, area.top() + r.y0),
+                  QPointF(area.left() + r.x1, area.top() + r.y1));
+  };
+  BoxPainter boxes(p, area);
+  // Filled first, unless they leave nothing of it but the lines between them.
+  std::int64_t left = pixels_in(boxes.pixels_of(area));
+  for (const scene::Rect& r : rects) left -= pixels_in(boxes.pixels_of(outer_box(r)));
+  if (which == RectRows::kFolded)
+    for (const scene::Row& r : picture.rows.rows)
+      if (!r.folded) left -= pixels_in(boxes.pixels_of(row_box(area, scroll, r)));
+  const bool lines_only = boxes.direct() && left == 0;
+  if (!lines_only) boxes.fill(area, background);
   QColor faint = ink;
   faint.setAlpha(110);
   const QFontMetricsF metrics(p.font());
@@ -265,43 +291,38 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   QList<QLineF> marks;
   Names names(picture);
   Inks inks(picture.data, picture.palette);
+  // What is left of the background tells it from its neighbours.
+  const auto lined = [](const QRectF& box) { return box.width() > 3 && box.height() > 3; };
   const auto box_of = [&](const scene::Rect& r) {
-    QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
-               QPointF(area.left() + r.x1, area.top() + r.y1));
-    // What is left of the background tells it from its neighbours.
-    if (box.width() > 3 && box.height() > 3) box.adjust(line, line, 0, 0);
-    return box;
+    const QRectF box = outer_box(r);
+    return lined(box) ? box.adjusted(line, line, 0, 0) : box;
   };
-  QList<QRectF> hatched;
-  PatternBoxes patterns;
-  for (const scene::Rect& r : layout.rects) {
+  const QColor nothing = colour_of(inks.look(scene::kNoState).colour);
+  for (const scene::Rect& r : rects) {
     const QRectF box = box_of(r);
+    if (const QRectF outer = outer_box(r); lines_only && lined(outer)) {
+      boxes.fill(QRectF(outer.left(), outer.top(), outer.width(), line), background);
+      boxes.fill(QRectF(outer.left(), outer.top(), line, outer.height()), background);
+    }
     if (r.absent_or_unknown()) {
-      hatched.append(box);
+      boxes.hatch(box, background, nothing);
     } else {
       const Shade& shade = inks.shade(r.state, r.strength);
-      p.fillRect(box, shade.fill);
       // A part whose time is known in part only is hatched as far as that goes.
       QRectF known = box;
       if (r.known < 0.995F) {
         known.setBottom(box.bottom() - box.height() * (1 - static_cast<double>(r.known)));
-        hatched.append(QRectF(known.bottomLeft(), box.bottomRight()));
-        p.fillRect(hatched.back(), background);
+        boxes.hatch(QRectF(known.bottomLeft(), box.bottomRight()), background, nothing);
       }
-      patterns.add(known, inks.look(r.state).pattern, shade.text, r.strength);
+      boxes.fill(known, shade.fill, inks.look(r.state).pattern, shade.text, r.strength);
     }
     if (r.mark != scene::Mark::kNone && r.x1 - r.x0 >= 4 && r.y1 - r.y0 >= 4) {
       marks.append({box.bottomLeft(), box.topRight()});
       if (r.mark == scene::Mark::kCross) marks.append({box.topLeft(), box.bottomRight()});
     }
   }
-  patterns.draw(p);
-  // Together: a pattern is made anew whenever it is changed to.
-  p.setPen(Qt::NoPen);
-  p.setBrush(for_large(p, inks.hatch(scene::kNoState)));
-  p.drawRects(hatched);
-  p.setBrush(Qt::NoBrush);
-  for (const scene::Rect& r : layout.rects) {
+  boxes.finish();
+  for (const scene::Rect& r : rects) {
     if (r.mark != scene::Mark::kNone || r.x1 - r.x0 <= kGridWidth || r.y1 - r.y0 <= 16 || r.state < 0)
       continue;
     const QRectF box = box_of(r);
@@ -312,10 +333,8 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
     p.setPen(inks.shade(state, r.strength).text);
     p.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics.height() / 2), name);
   }
-  // Together: changing pens and hints takes longer than a line.
-  p.setPen(QPen(faint, 1));
-  p.setRenderHint(QPainter::Antialiasing, true);
-  p.drawLines(marks);
+  for (const QLineF& mark : marks) boxes.smooth_line(mark, faint);
+  boxes.finish();
   p.restore();
 }
 
@@ -449,6 +468,7 @@ void paint_bar_numbers(QPainter& p, const QRectF& area, const scene::ViewData& d
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double x0 = std::max(x_in(area, range, data.boundaries[bars[i].first]), area.left()),
                  x1 = std::min(x_in(area, range, data.boundaries[bars[i].last]), area.right());
+    if (x1 - x0 < 3 * kPad) continue;  // measuring a thousand takes longer than drawing the bars
     const QString number = QString::number(i + 1);
     if (metrics.horizontalAdvance(number) + 3 * kPad > x1 - x0) continue;
     // What lies below it.
@@ -456,7 +476,7 @@ void paint_bar_numbers(QPainter& p, const QRectF& area, const scene::ViewData& d
     const auto under = std::find_if(bars[i].segments.begin(), bars[i].segments.end(),
                                     [&](const scene::Segment& s) { return s.from <= low && s.to >= 1; });
     const bool plain = under == bars[i].segments.end() || inks.look(under->state).hatch;
-    p.setPen(plain ? inks.ink() : inks.shade(under->state, 1).text);
+    p.setPen(plain ? inks.ink() : inks.full(under->state).text);
     p.drawText(QPointF(x0 + kPad, area.top() + metrics.ascent()), number);
   }
 }
@@ -468,36 +488,32 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
                 BarNumbers numbers) {
   p.save();
   p.setClipRect(area);
-  p.fillRect(area, colour_of(palette.background()));
-  QPen line(colour_of(palette.background()));
-  line.setWidthF(1);
   Inks inks(data, palette);
-  PatternBoxes patterns;
-  const QBrush nothing = for_large(p, inks.hatch(scene::kNoState));
+  BoxPainter boxes(p, area);
+  const QColor background = colour_of(palette.background()),
+               nothing = colour_of(inks.look(scene::kNoState).colour);
+  boxes.fill(area, background);
   for (const scene::Bar& b : bars) {
     const double x0 = x_in(area, range, data.boundaries[b.first]),
                  x1 = x_in(area, range, data.boundaries[b.last]);
     if (x1 < area.left() || x0 > area.right()) continue;
     // Where something is measured, a bar that is not full is of those who had less of it.
-    const double unknown = data.unit.empty() ? 1 : 1 - b.known;
-    p.fillRect(QRectF(x0, area.top(), x1 - x0, area.height() * unknown), nothing);
+    const double unknown = data.unit.empty() ? 1 : 1 - b.known,
+                 told = b.segments.empty() ? 0 : b.segments.back().to;
+    if (const double free = std::min(unknown, 1 - told); free > 0)
+      boxes.hatch(QRectF(x0, area.top(), x1 - x0, area.height() * free), background, nothing);
     for (const scene::Segment& s : b.segments) {
       const QRectF box(QPointF(x0, area.bottom() - s.to * area.height()),
                        QPointF(x1, area.bottom() - s.from * area.height()));
-      if (!inks.look(s.state).hatch) {
-        p.fillRect(box, inks.shade(s.state, 1).fill);
-        patterns.add(box, inks.look(s.state).pattern, inks.shade(s.state, 1).text);
-        continue;
-      }
-      p.fillRect(box, colour_of(palette.background()));
-      p.fillRect(box, inks.hatch(s.state));
+      const scene::Look& look = inks.look(s.state);
+      if (look.hatch)
+        boxes.hatch(box, background, colour_of(look.colour));
+      else
+        boxes.fill(box, inks.full(s.state).fill, look.pattern, inks.full(s.state).text);
     }
-    if (x1 - x0 > 3) {
-      p.setPen(line);
-      p.drawLine(QPointF(x1, area.top()), QPointF(x1, area.bottom()));
-    }
+    if (x1 - x0 > 3) boxes.fill(QRectF(x1 - 0.5, area.top(), 1, area.height()), background);
   }
-  patterns.draw(p);
+  boxes.finish();
   if (numbers == BarNumbers::kShown) paint_bar_numbers(p, area, data, bars, range, inks);
   p.restore();
 }

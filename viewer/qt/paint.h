@@ -35,8 +35,11 @@ struct Picture {
   NameCache* names = nullptr;  // null: there is no next picture
 };
 
-// The rectangles, with the marks of visual aggregates. `layout` is in pixels from the area's corner.
-void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const scene::Layout& layout);
+// The rectangles, with the marks of visual aggregates. `layout` is in pixels from the area's corner. Where
+// calls are painted over them, those of rows that show them would not be seen.
+enum class RectRows { kAll, kFolded };
+void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll,
+                 const scene::Layout& layout, RectRows which);
 // Single visits in the rows of their resources, over the rectangles; what is not known of these is hatched.
 // Nothing where there are none.
 void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll,

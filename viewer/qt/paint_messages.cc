@@ -2,6 +2,7 @@
 #include <QObject>
 #include <utility>
 
+#include "box_painter.h"
 #include "paint.h"
 
 namespace margay::viewer {
@@ -37,8 +38,14 @@ void paint_messages(QPainter& p, const QRectF& area, const Picture& picture, con
     p.setPen(QPen(shadow, 2.6));
     p.drawLines(known);
   }
-  p.setPen(QPen(ink, few ? 1 : 0));
-  p.drawLines(known);
+  if (few) {
+    p.setPen(QPen(ink, 1));
+    p.drawLines(known);
+  } else {
+    BoxPainter lines(p, area);
+    for (const QLineF& line : known) lines.line(line, ink);
+    lines.finish();
+  }
   p.setPen(QPen(ink, few ? 1 : 0, Qt::DotLine));
   p.drawLines(unknown);
   if (calls.arrows.size() < calls.messages_in_sight) {
@@ -58,8 +65,12 @@ void paint_messages(QPainter& p, const QRectF& area, const Picture& picture, con
 void paint_bands(QPainter& p, const QRectF& area, const scene::Palette& palette,
                  const std::vector<scene::Band>& bands) {
   if (bands.empty()) return;
-  // Together, and without smoothing: there may be some hundreds, over many rows each.
-  QList<QLineF> lines;
+  p.save();
+  p.setClipRect(area);
+  // Without smoothing: there may be some hundreds, over many rows each.
+  p.setRenderHint(QPainter::Antialiasing, false);
+  BoxPainter lines(p, area);
+  const QColor ink = colour_of(palette.ink());
   const auto side = [&](const scene::Band& band, double scene::Band::Edge::*x) {
     const scene::Band::Edge* last = nullptr;
     for (const scene::Band::Edge& e : band.edges) {
@@ -67,8 +78,8 @@ void paint_bands(QPainter& p, const QRectF& area, const scene::Palette& palette,
       // From where the one before ends: rows between them are not part of it.
       const double from = last == nullptr ? e.y0 : last->y1;
       if (last != nullptr)
-        lines.append(QLineF(area.left() + last->*x, area.top() + from, at, area.top() + e.y0));
-      lines.append(QLineF(at, area.top() + e.y0, at, area.top() + e.y1));
+        lines.line(QLineF(area.left() + last->*x, area.top() + from, at, area.top() + e.y0), ink);
+      lines.line(QLineF(at, area.top() + e.y0, at, area.top() + e.y1), ink);
       last = &e;
     }
   };
@@ -77,13 +88,9 @@ void paint_bands(QPainter& p, const QRectF& area, const scene::Palette& palette,
     side(band, &scene::Band::Edge::x1);
     for (const auto& [e, y] : {std::pair(&band.edges.front(), band.edges.front().y0),
                                std::pair(&band.edges.back(), band.edges.back().y1)})
-      lines.append(QLineF(area.left() + e->x0, area.top() + y, area.left() + e->x1, area.top() + y));
+      lines.line(QLineF(area.left() + e->x0, area.top() + y, area.left() + e->x1, area.top() + y), ink);
   }
-  p.save();
-  p.setClipRect(area);
-  p.setRenderHint(QPainter::Antialiasing, false);
-  p.setPen(QPen(colour_of(palette.ink()), 0));
-  p.drawLines(lines);
+  lines.finish();
   p.restore();
 }
 

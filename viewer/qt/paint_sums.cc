@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "box_painter.h"
 #include "margay/base/text.h"
 #include "margay/scene/time_axis.h"
 #include "margay/text/text.h"
-#include "patterns.h"
 
 namespace margay::viewer {
 namespace {
@@ -86,7 +86,7 @@ void paint_histogram(QPainter& p, const HistogramSheet& sheet, const scene::Even
     p.drawText(QPointF(left, plot.bottom() + 6 + metrics.ascent()), label);
   }
   const double width = plot.width() / static_cast<double>(histogram.columns.size());
-  PatternBoxes patterns;
+  BoxPainter boxes(p, plot.adjusted(-1, -1, 1, 1));
   for (std::size_t i = 0; i < histogram.columns.size(); ++i) {
     double bottom = plot.bottom();
     for (const auto& [sum, count] : histogram.columns[i].counts) {
@@ -96,12 +96,11 @@ void paint_histogram(QPainter& p, const HistogramSheet& sheet, const scene::Even
       const QRectF box(plot.left() + static_cast<double>(i) * width, bottom - shown,
                        std::max(1.0, width - 0.5), shown);
       const scene::Look look = look_of_sum(sums, sums.sums[sum], palette);
-      p.fillRect(box, colour_of(look.colour));
-      patterns.add(box, look.pattern, colour_of(scene::text_on(look.colour)));
+      boxes.fill(box, colour_of(look.colour), look.pattern, colour_of(scene::text_on(look.colour)));
       bottom -= shown;
     }
   }
-  patterns.draw(p);
+  boxes.finish();
   p.setPen(colour_of(palette.ink()));
   p.drawLine(plot.bottomLeft(), plot.bottomRight());
   const QRectF counts(plot.left() - 200 - kPad, plot.top(), 200, plot.height());

@@ -11,7 +11,6 @@
 namespace margay::viewer {
 namespace {
 
-constexpr int kPatternSide = 8;  // pixels, of Qt's
 constexpr double kLeastBox = 3;  // pixels: in what is narrower or lower no pattern is seen
 
 }  // namespace
@@ -32,6 +31,22 @@ QBrush for_large(const QPainter& p, const QBrush& pattern) {
   return QBrush(tile);
 }
 
+const PatternBits& bits_of(Qt::BrushStyle style) {
+  static const auto all = [] {
+    std::array<PatternBits, Qt::DiagCrossPattern + 1> out{};
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      QImage tile(kPatternSide, kPatternSide, QImage::Format_ARGB32_Premultiplied);
+      tile.fill(Qt::transparent);
+      QPainter(&tile).fillRect(tile.rect(), QBrush(Qt::black, static_cast<Qt::BrushStyle>(i)));
+      for (int y = 0; y < kPatternSide; ++y)
+        for (int x = 0; x < kPatternSide; ++x)
+          if (qAlpha(tile.pixel(x, y)) != 0) out[i][static_cast<std::size_t>(y)] |= std::uint8_t{1} << x;
+    }
+    return out;
+  }();
+  return all.at(static_cast<std::size_t>(style));
+}
+
 void fill_box(QPainter& p, const QRectF& box, const scene::Look& look) {
   if (look.hatch) return p.fillRect(box, QBrush(colour_of(look.colour), Qt::BDiagPattern));
   p.fillRect(box, colour_of(look.colour));
@@ -43,18 +58,28 @@ void fill_box(QPainter& p, const QRectF& box, const scene::Look& look) {
   p.setBrushOrigin(origin);
 }
 
+bool PatternBoxes::shows(const QRectF& box, scene::Pattern pattern) {
+  return pattern != scene::Pattern::kNone && box.width() >= kLeastBox && box.height() >= kLeastBox;
+}
+
+int PatternBoxes::level_of(double strength) {
+  return static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kLevels));
+}
+
+QBrush PatternBoxes::brush(scene::Pattern pattern, const QColor& ink, double strength) {
+  return pattern_brush(pattern, QColor::fromRgb(ink.rgb()),
+                       static_cast<double>(level_of(strength)) / kLevels);
+}
+
 void PatternBoxes::add(const QRectF& box, scene::Pattern pattern, const QColor& ink, double strength) {
-  if (pattern == scene::Pattern::kNone || box.width() < kLeastBox || box.height() < kLeastBox) return;
-  const auto level = static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kLevels));
-  boxes_[{pattern, ink.rgb(), level}].append(box);
+  if (shows(box, pattern)) boxes_[{pattern, ink.rgb(), level_of(strength)}].append(box);
 }
 
 void PatternBoxes::draw(QPainter& p) {
   p.setPen(Qt::NoPen);
   for (const auto& [kind, boxes] : boxes_) {
     const auto& [pattern, ink, level] = kind;
-    p.setBrush(
-        for_large(p, pattern_brush(pattern, QColor::fromRgb(ink), static_cast<double>(level) / kLevels)));
+    p.setBrush(for_large(p, brush(pattern, QColor::fromRgb(ink), static_cast<double>(level) / kLevels)));
     p.drawRects(boxes);
   }
   p.setBrush(Qt::NoBrush);

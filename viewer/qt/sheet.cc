@@ -78,7 +78,8 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   const scene::ViewData& data = session.data();
   const scene::TimeRange time = contents.time;
   const Picture picture{data, session.rows(), palette, contents.names};
-  paint_rects(p, sheet.picture, picture, contents.layout);
+  paint_rects(p, sheet.picture, picture, session.scroll(), contents.layout,
+              contents.calls.boxes.empty() ? RectRows::kAll : RectRows::kFolded);
   paint_calls(p, sheet.picture, picture, session.scroll(), contents.calls);
   if (session.shows_bands())
     paint_bands(p, sheet.picture, palette,
