@@ -107,6 +107,7 @@ class ArchiveZoom {
  private:
   Status look();
   Result<Grid> grid();
+  Result<std::optional<Grid>> cells_instead(const Grid& asked);
   bool aligned(const Grid& g) const;
   Status sum(TimeNs a, TimeNs b, std::size_t coarsest);
   Status sum_run(std::size_t level, SliceIndex first, SliceIndex last);
@@ -129,6 +130,7 @@ class ArchiveZoom {
   std::optional<CellSums> sums_;
   std::uint64_t missing_ = 0;  // slices of the finest level that are not there
   DurationNs unwatched_{};     // that the daemon was away
+  std::vector<std::string> notes_;
 };
 
 Status ArchiveZoom::look() {
@@ -141,8 +143,13 @@ Status ArchiveZoom::look() {
 }
 
 Result<Grid> ArchiveZoom::grid() {
-  if (!request_.level || request_.slices)
-    return range_of(request_, zero_, end_, request_.slices.value_or(ZoomRequest::kUsualSlices));
+  if (!request_.level || request_.slices) {
+    const auto asked = range_of(request_, zero_, end_, request_.slices.value_or(ZoomRequest::kUsualSlices));
+    if (!asked || request_.slices || !durations() || aligned(*asked)) return asked;
+    const auto instead = cells_instead(*asked);
+    if (!instead) return tl::unexpected(instead.error());
+    return instead->value_or(*asked);
+  }
   // Each slice of the level is one.
   const auto rough = range_of(request_, zero_, end_, 1);
   if (!rough) return rough;
@@ -152,6 +159,37 @@ Result<Grid> ArchiveZoom::grid() {
   const TimeNs to = slice_end(slice_of(TimeNs(rough->to.value - 1), *d), *d);
   const auto out = Grid::make(from, to, static_cast<std::uint64_t>((to - from).value / d->value));
   if (!out) return fail(out.error(), "partition: --level " + *request_.level);
+  return *out;
+}
+
+// About as many slices as usual, each of the same number of the finest level's; nothing where the range is
+// not made of these, or its events are soon read.
+Result<std::optional<Grid>> ArchiveZoom::cells_instead(const Grid& asked) {
+  const DurationNs d = levels_[0];
+  const std::int64_t cells = (asked.to - asked.from).value / d.value;
+  if (asked.from.value % d.value != 0 || asked.to.value % d.value != 0) return std::nullopt;
+  const auto use = archive_.disk_use();
+  if (!use) return tl::unexpected(use.error());
+  const double part =
+      static_cast<double>((asked.to - asked.from).value) / static_cast<double>((end_ - zero_).value);
+  if (static_cast<double>(use->archive) * part < static_cast<double>(request_.unasked_bytes))
+    return std::nullopt;
+  constexpr auto kUsual = static_cast<std::int64_t>(ZoomRequest::kUsualSlices);
+  std::int64_t slices = 0;
+  // The nearest number that leaves no rest. A last slice that ends behind the run is better than few slices.
+  for (std::int64_t by = 0; by <= (request_.to ? kUsual / 2 : kUsual / 6) && slices == 0; ++by)
+    for (const std::int64_t n : {kUsual + by, kUsual - by})
+      if (slices == 0 && cells % n == 0) slices = n;
+  std::int64_t each = slices > 0 ? cells / slices : (cells + kUsual - 1) / kUsual;
+  if (slices == 0 && request_.to) return std::nullopt;
+  if (slices == 0) slices = (cells + each - 1) / each;
+  const auto out = Grid::make(asked.from, asked.from + DurationNs(d.value * each * slices),
+                              static_cast<std::uint64_t>(slices));
+  if (!out) return std::nullopt;
+  notes_.push_back("the events of all this time would take long to read: " + std::to_string(slices) +
+                   " slices of " + config::to_text(DurationNs(d.value * each)) +
+                   ", which fit the kept ones of " + config::to_text(d) + "; --slices " +
+                   std::to_string(kUsual) + " reads the events");
   return *out;
 }
 
@@ -285,7 +323,7 @@ Result<Zoomed> ArchiveZoom::from_cells(const Grid& g, std::optional<std::size_t>
   cells.not_there = [&](LeafIndex l, std::uint32_t k) { return sums_->not_there(l, k); };
   auto model = model_of(cells, request_);
   if (!model) return tl::unexpected(model.error());
-  Zoomed out{std::move(*model), {}, 0};
+  Zoomed out{std::move(*model), notes_, 0};
   if (unwatched_ > DurationNs())
     out.notes.push_back(
         "for " + config::to_text(unwatched_) +

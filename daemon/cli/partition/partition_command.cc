@@ -325,7 +325,7 @@ Exit code: 0; 2 if the input or a flag is wrong; 1 for anything else.)");
       ->type_name("TIME");
   command.add_option("--to", r.to, "end of the time range, not included (default: of the run)")
       ->type_name("TIME");
-  command.add_option("--slices", r.slices, "number of slices of the range, 1 to 1000000 (default: 30)")
+  command.add_option("--slices", r.slices, "number of slices of the range, 1 to 1000000 (default: about 30)")
       ->type_name("NUMBER")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{kMostModelSlices}));
   add_filter_options(command, r);

@@ -142,6 +142,41 @@ TEST_F(Zoom, TheWholeRunIsTheDefault) {
   expect_same(z.model, all_of_it(z.model));
 }
 
+// The run has 301 slices of 100 ms, of which 43 times seven is the nearest to 30 that leaves no rest; of 291
+// no such number is near, and the last slice ends behind the run.
+TEST_F(Zoom, WhatWouldTakeLongIsCutWhereTheCellsAre) {
+  for (const auto& [from, to, slices, each] :
+       {std::tuple("0.2", "", 30u, "1s"), std::tuple("0.4", "", 33u, "900ms"),
+        std::tuple("0", "30.1", 43u, "700ms")}) {
+    SCOPED_TRACE(from);
+    ZoomRequest r = request();
+    r.from = from, r.unasked_bytes = 0;
+    if (*to != '\0') r.to = to;
+    const Zoomed z = zoomed(r);
+    EXPECT_EQ(z.events, 0u);
+    EXPECT_EQ(z.model.slices, slices);
+    ASSERT_EQ(z.notes.size(), 1u);
+    EXPECT_THAT(z.notes[0], HasSubstr(std::to_string(slices) + " slices of " + each + ", which fit"));
+    expect_same(z.model, all_of_it(z.model));
+  }
+}
+
+// What is asked for is not changed: a number of slices, boundaries within slices, an end that they do not
+// fit.
+TEST_F(Zoom, WhatIsAskedForIsReadHoweverLongItTakes) {
+  for (const auto& [from, to, slices] :
+       {std::tuple("0", "29.9", 30), std::tuple("0.05", "29.95", 0), std::tuple("0", "13.7", 0)}) {
+    SCOPED_TRACE(to);
+    ZoomRequest r = request();
+    r.from = from, r.to = to, r.unasked_bytes = 0;
+    if (slices > 0) r.slices = slices;
+    const Zoomed z = zoomed(r);
+    EXPECT_GT(z.events, 0u);
+    EXPECT_EQ(z.model.slices, 30u);
+    EXPECT_TRUE(z.notes.empty());
+  }
+}
+
 TEST_F(Zoom, CountsAreThoseOfTheEvents) {
   ZoomRequest r = request();
   r.from = "2.5";

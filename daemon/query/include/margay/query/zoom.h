@@ -6,9 +6,10 @@
 //
 // Of an archive, where every boundary falls on slices of the finest level, only cells are read, the coarsest
 // that fit between two boundaries; that is exact. Otherwise the raw events are read, which is exact too.
-// Where raw events are not kept, the cells of the finest level are spread in proportion to the time that a
-// boundary cuts off, and a note says so; so they are where a level is asked for by name. Operators other than
-// duration want raw events.
+// Where that would be many and no number of slices was asked for, slices are taken that the cells fit, about
+// as many, and a note says so; the last may end behind the run. Where raw events are not kept, the cells of
+// the finest level are spread in proportion to the time that a boundary cuts off, and a note says so; so they
+// are where a level is asked for by name. Operators other than duration want raw events.
 //
 // States of the model are those that occur in the range, but for Absent and Unknown, which weigh nothing: a
 // cell's weight is the part of the slice in which the resource existed and was observed (of other operators:
@@ -49,6 +50,9 @@ struct ZoomRequest {
   std::optional<std::string> level;  // a slice duration
   bool past_end = false;  // `to` may be behind the end, so that slices are alike; nobody is there then
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
+  // Of an archive's files, so many bytes of the range at most are read for their events where no number of
+  // slices was asked for: about a second.
+  std::uint64_t unasked_bytes = std::uint64_t{64} << 20;
   // Told now and then how much of the input was read, 0 to 1.
   std::function<void(double)> progress;
   // Of an archive, asked now and then: false ends the reading with kTimeout.
