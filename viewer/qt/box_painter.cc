@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kWorthCopying = 8;  // pixels
 
-// Null: they are not.
+// The image whose pixels are; null: none.
 QImage* written_straight(QPainter& p) {
   const QTransform& to_device = p.deviceTransform();
   const bool only_scaled = to_device.type() <= QTransform::TxScale && to_device.m11() == to_device.m22() &&

@@ -1,8 +1,8 @@
-// Many boxes of plain colours, patterns and hatching, and thin lines. Where the
-// painter paints an image of 32 bits a pixel that is neither moved nor turned, their pixels are written
-// straight, each once: QPainter goes over those of a pattern twice, in spans, and takes several times as
-// long. On all else, a file of vectors among them, they are what the painter makes of them. Both give the
-// same pixels; those of a slanting line may lie one beside the others.
+// Many boxes of plain colours, patterns and hatching, and thin lines. Where the painter paints an image of 32
+// bits a pixel that is neither moved nor turned, their pixels are written straight, each once: QPainter goes
+// over those of a pattern twice, in spans, and takes several times as long. On all else, a file of vectors
+// among them, they are what the painter makes of them. Both give the same pixels; those of a slanting line
+// may lie one beside the others.
 //
 // Thread safety: with a painter of its own each is. Cost: linear in what is drawn.
 #pragma once
@@ -22,6 +22,7 @@ namespace margay::viewer {
 class BoxPainter {
  public:
   // Borrows the painter, which nothing else is to change before finish(). Nothing outside `area` is painted.
+  // REQUIRES: the painter is opaque, smooths nothing, and has no clip but `area`.
   BoxPainter(QPainter& p, const QRectF& area);
 
   // Pixels are written straight.
