@@ -168,6 +168,9 @@ Result<std::optional<Grid>> ArchiveZoom::cells_instead(const Grid& asked) {
   const DurationNs d = levels_[0];
   const std::int64_t cells = (asked.to - asked.from).value / d.value;
   if (asked.from.value % d.value != 0 || asked.to.value % d.value != 0) return std::nullopt;
+  const auto raw = trace::has_raw(archive_, resume_, asked.from);
+  if (!raw) return tl::unexpected(raw.error());
+  if (!*raw) return std::nullopt;  // they are not read anyway
   const auto use = archive_.disk_use();
   if (!use) return tl::unexpected(use.error());
   const double part =

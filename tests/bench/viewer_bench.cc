@@ -288,6 +288,10 @@ int run(int frames, int only) {
   for (const std::size_t leaves : {16, 1000}) bench(leaves, 2000, 16, Session::kMostCalls);
   bench(100'000, 65'000, 50);
   bench(100'000, 6'250, 50);
+  if (only < 0 || only > picture) {
+    std::fprintf(stderr, "viewer_bench: there is no picture %d; they are 1 to %d\n", only, picture);
+    return 2;
+  }
   return (only != 0 || memory()) && !missed ? 0 : 1;
 }
 

@@ -120,9 +120,9 @@ void BoxPainter::fill(const QRectF& box, const QColor& colour, scene::Pattern pa
     return patterns_.add(box, pattern, ink, strength);
   }
   if (!PatternBoxes::shows(box, pattern)) return put(pixels_of(box), colour.rgb(), 0, {});
-  const QBrush brush = PatternBoxes::brush(pattern, ink, strength);
-  put(pixels_of(box), colour.rgb(), over(colour.rgb(), qPremultiply(brush.color().rgba())),
-      bits_of(brush.style()));
+  // Not a brush, of which there would be one for each box.
+  const QRgb above = qPremultiply(PatternBoxes::ink_of(ink, strength).rgba());
+  put(pixels_of(box), colour.rgb(), over(colour.rgb(), above), bits_of(style_of(pattern)));
 }
 
 void BoxPainter::hatch(const QRectF& box, const QColor& colour, const QColor& ink) {

@@ -92,9 +92,16 @@ class Inks {
   std::vector<std::optional<Shade>> full_;
 };
 
-bool has_folded(const scene::Rows& rows, const scene::Rect& r) {
-  return std::any_of(rows.rows.begin() + r.first_row, rows.rows.begin() + r.last_row,
-                     [](const scene::Row& row) { return row.folded; });
+// The rectangles that a folded row has a part of.
+std::vector<scene::Rect> of_folded(const scene::Rows& rows, const std::vector<scene::Rect>& rects) {
+  std::vector<std::uint32_t> before{0};  // folded rows above each
+  before.reserve(rows.rows.size() + 1);
+  for (const scene::Row& r : rows.rows) before.push_back(before.back() + (r.folded ? 1 : 0));
+  std::vector<scene::Rect> out;
+  if (before.back() == 0) return out;
+  std::copy_if(rects.begin(), rects.end(), std::back_inserter(out),
+               [&](const scene::Rect& r) { return before[r.last_row] > before[r.first_row]; });
+  return out;
 }
 
 std::int64_t pixels_in(const QRect& box) {
@@ -235,7 +242,7 @@ class CallPainter {
   const QFontMetricsF metrics_;
   const QColor background_;
   const double scale_, line_;  // device pixels a pixel; a device pixel
-  const int width_;            // device pixels
+  const int width_;            // pixels
   std::vector<QRgb> pixels_;   // of a line of a row
   BoxPainter boxes_;
   QList<QLineF> several_;
@@ -266,10 +273,8 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   p.setRenderHint(QPainter::Antialiasing, false);
   const QColor background = colour_of(picture.palette.background()), ink = colour_of(picture.palette.ink());
   const std::vector<scene::Rect>& all = layout.rects;
-  std::vector<scene::Rect> folded;
-  if (which == RectRows::kFolded)
-    std::copy_if(all.begin(), all.end(), std::back_inserter(folded),
-                 [&](const scene::Rect& r) { return has_folded(picture.rows, r); });
+  const std::vector<scene::Rect> folded =
+      which == RectRows::kFolded ? of_folded(picture.rows, all) : std::vector<scene::Rect>();
   const std::vector<scene::Rect>& rects = which == RectRows::kFolded ? folded : all;
   const auto outer_box = [&](const scene::Rect& r) {
     return QRectF(QPointF(area.left() + r.x0, area.top() + r.y0),

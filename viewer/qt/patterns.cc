@@ -15,12 +15,20 @@ constexpr double kLeastBox = 3;  // pixels: in what is narrower or lower no patt
 
 }  // namespace
 
-QBrush pattern_brush(scene::Pattern pattern, QColor ink, double strength) {
+Qt::BrushStyle style_of(scene::Pattern pattern) {
   constexpr std::array<Qt::BrushStyle, scene::kPatterns> kStyles = {
       Qt::NoBrush, Qt::HorPattern, Qt::Dense6Pattern, Qt::VerPattern, Qt::CrossPattern};
+  return kStyles[static_cast<std::size_t>(pattern)];
+}
+
+QColor pattern_ink(QColor ink, double strength) {
   // Names are written over it.
   ink.setAlpha(static_cast<int>(std::lround(50 + 60 * std::clamp(strength, 0.0, 1.0))));
-  return {ink, kStyles[static_cast<std::size_t>(pattern)]};
+  return ink;
+}
+
+QBrush pattern_brush(scene::Pattern pattern, QColor ink, double strength) {
+  return {pattern_ink(ink, strength), style_of(pattern)};
 }
 
 QBrush for_large(const QPainter& p, const QBrush& pattern) {
@@ -66,9 +74,8 @@ int PatternBoxes::level_of(double strength) {
   return static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kLevels));
 }
 
-QBrush PatternBoxes::brush(scene::Pattern pattern, const QColor& ink, double strength) {
-  return pattern_brush(pattern, QColor::fromRgb(ink.rgb()),
-                       static_cast<double>(level_of(strength)) / kLevels);
+QColor PatternBoxes::ink_of(const QColor& ink, double strength) {
+  return pattern_ink(QColor::fromRgb(ink.rgb()), static_cast<double>(level_of(strength)) / kLevels);
 }
 
 void PatternBoxes::add(const QRectF& box, scene::Pattern pattern, const QColor& ink, double strength) {
@@ -79,7 +86,8 @@ void PatternBoxes::draw(QPainter& p) {
   p.setPen(Qt::NoPen);
   for (const auto& [kind, boxes] : boxes_) {
     const auto& [pattern, ink, level] = kind;
-    p.setBrush(for_large(p, brush(pattern, QColor::fromRgb(ink), static_cast<double>(level) / kLevels)));
+    p.setBrush(
+        for_large(p, pattern_brush(pattern, QColor::fromRgb(ink), static_cast<double>(level) / kLevels)));
     p.drawRects(boxes);
   }
   p.setBrush(Qt::NoBrush);

@@ -17,8 +17,10 @@
 
 namespace margay::viewer {
 
+Qt::BrushStyle style_of(scene::Pattern pattern);
 // Of an ink: what text on the colour has (scene::text_on()). The paler the less `strength`, [0, 1], the state
 // has.
+QColor pattern_ink(QColor ink, double strength = 1);
 QBrush pattern_brush(scene::Pattern pattern, QColor ink, double strength = 1);
 
 // The same pattern, pixel for pixel, for large areas of this painter's picture: Qt draws its own in pieces of
@@ -44,7 +46,7 @@ class PatternBoxes {
   // The box has room for one.
   static bool shows(const QRectF& box, scene::Pattern pattern);
   // What one is drawn with.
-  static QBrush brush(scene::Pattern pattern, const QColor& ink, double strength);
+  static QColor ink_of(const QColor& ink, double strength);
   // And forgets them. The painter has no pen and no brush then.
   void draw(QPainter& p);
 
