@@ -252,6 +252,11 @@ TEST_F(Zoom, WithoutEventsCellsAreSpreadAndItIsSaid) {
 
   r.op = *slicer::Operator::parse("occurrences");
   EXPECT_THAT(error_of(r), HasSubstr("keeps no events of this time"));
+  // There is nothing that would take long to read.
+  r = request(), r.input = dir / "a", r.unasked_bytes = 0;
+  const Zoomed all = zoomed(r);
+  EXPECT_EQ(all.model.slices, ZoomRequest::kUsualSlices);
+  EXPECT_THAT(all.notes, testing::ElementsAre(HasSubstr("spread in proportion")));
 }
 
 TEST_F(Zoom, ALevelByNameGivesItsSlices) {
@@ -479,33 +484,6 @@ TEST(ZoomArchive, EventsBearTheNamesOfTheProgramThatSentThem) {
 
 // A rank that is inside of some call at the end of every slice: nothing was given up, so its events from the
 // first on say all.
-// There is nothing that would take long to read.
-TEST(ZoomArchive, WithoutEventsIsCutAsEver) {
-  const TemporaryFolder dir;
-  auto archive = new_archive(dir / "a", TimeNs(1'000'000'000));
-  ASSERT_TRUE(archive) << archive.error().message;
-  store::Cut cut;
-  cut.sequence = 1;
-  cut.leaves = {{LeafIndex(0), SourceId(1), 0, {{"rank", "0"}}}};
-  for (std::int64_t k = 10; k < 71; ++k) {
-    auto column = std::make_shared<model::SliceColumn>(LevelIndex(0), SliceIndex(k), 1, 5);
-    column->duration_ns(LeafIndex(0))[kCompute.value] = kSlice.value;
-    cut.columns.push_back(column);
-  }
-  cut.closed = {{LevelIndex(0), SliceIndex(70)}};
-  ASSERT_TRUE((*archive)->commit(cut, true));
-  archive->reset();
-
-  ZoomRequest r;
-  r.input = dir / "a";
-  r.unasked_bytes = 0;
-  const auto z = zoom(r);
-  ASSERT_TRUE(z) << z.error().message;
-  EXPECT_EQ(z->model.slices, ZoomRequest::kUsualSlices);
-  ASSERT_EQ(z->notes.size(), 1u);
-  EXPECT_THAT(z->notes[0], HasSubstr("events of this time are not kept"));
-}
-
 TEST(ZoomArchive, OfWholeArchivesEveryRangeIsExact) {
   const TemporaryFolder dir;
   const TimeNs begin(1'000'000'000);
