@@ -13,18 +13,27 @@ namespace {
 
 constexpr std::size_t kWorthCopying = 8;  // pixels
 
-// The image whose pixels are; null: none.
-QImage* written_straight(QPainter& p) {
-  const QTransform& to_device = p.deviceTransform();
-  const bool only_scaled = to_device.type() <= QTransform::TxScale && to_device.m11() == to_device.m22() &&
-                           to_device.dx() == 0 && to_device.dy() == 0;
-  if (p.device()->devType() != QInternal::Image || p.paintEngine()->type() != QPaintEngine::Raster ||
-      !only_scaled || !p.brushOrigin().isNull())
-    return nullptr;
-  auto* image = static_cast<QImage*>(p.device());
+// Pixels that may be written straight: of an image, or of the window that a widget is painted in.
+struct Canvas {
+  QImage* image = nullptr;  // null: none
+  QPoint origin;            // of what is painted, device pixels
+  QRect free;               // of the image, that others have not covered
+};
+Canvas canvas_of(QPainter& p) {
+  const QPaintEngine* engine = p.paintEngine();
+  const QTransform &turned = p.combinedTransform(), &to_device = p.deviceTransform();
+  const QPointF moved(to_device.dx(), to_device.dy());  // by where the widget is
+  const bool only_scaled = turned.type() <= QTransform::TxScale && to_device.m11() == to_device.m22() &&
+                           turned.dx() == 0 && turned.dy() == 0 && moved == moved.toPoint();
+  if (engine->type() != QPaintEngine::Raster || !only_scaled || !p.brushOrigin().isNull()) return {};
+  QPaintDevice* const device = engine->paintDevice();
+  if (device->devType() != QInternal::Image) return {};
+  auto* image = static_cast<QImage*>(device);
   const QImage::Format format = image->format();
   const bool known = format == QImage::Format_RGB32 || format == QImage::Format_ARGB32_Premultiplied;
-  return known ? image : nullptr;
+  const QRegion clip = engine->systemClip();
+  if (!known || clip.rectCount() > 1 || !image->rect().contains(moved.toPoint())) return {};
+  return {image, moved.toPoint(), clip.isNull() ? image->rect() : image->rect() & clip.boundingRect()};
 }
 
 // Farther than any picture, and what can be counted with.
@@ -92,12 +101,13 @@ struct Course {
 }  // namespace
 
 BoxPainter::BoxPainter(QPainter& p, const QRectF& area) : p_(p), area_(rounded(area)) {
-  QImage* const image = written_straight(p);
-  if (image == nullptr) return;
+  const Canvas canvas = canvas_of(p);
+  if (canvas.image == nullptr) return;
+  QImage& image = *canvas.image;
   scale_ = p.deviceTransform().m11();
-  area_ = rounded(p.deviceTransform().mapRect(area)).intersected(image->rect());
-  bits_ = reinterpret_cast<QRgb*>(image->bits());
-  stride_ = image->bytesPerLine() / static_cast<qsizetype>(sizeof(QRgb));
+  area_ = rounded({area.topLeft() * scale_, area.size() * scale_}) & canvas.free.translated(-canvas.origin);
+  stride_ = image.bytesPerLine() / static_cast<qsizetype>(sizeof(QRgb));
+  bits_ = reinterpret_cast<QRgb*>(image.bits()) + canvas.origin.y() * stride_ + canvas.origin.x();
 }
 
 QRect BoxPainter::pixels_of(const QRectF& box) const {
@@ -230,6 +240,10 @@ void BoxPainter::slanting(const QLineF& line, QRgb colour) {
 
 // Two pixels of each column: the nearer their middles are to the line, the more of its colour they have.
 void BoxPainter::smooth(const QLineF& line, QRgb premultiplied) {
+  if (premultiplied != smoothed_) {
+    smoothed_ = premultiplied;
+    for (unsigned part = 0; part < parts_.size(); ++part) parts_[part] = scaled(premultiplied, part);
+  }
   const Course course(line, area_, 1);
   const qsizetype next = course.steep ? stride_ : 1, aside = course.steep ? 1 : stride_;
   std::int64_t at = fixed(course.across(course.first + 0.5) - 0.5);
@@ -239,9 +253,9 @@ void BoxPainter::smooth(const QLineF& line, QRgb premultiplied) {
     const std::int64_t upper = at >> 32;
     const auto part = static_cast<unsigned>(at >> 24) & 0xff;
     if (upper >= course.least && upper <= course.most)
-      to[upper * aside] = over(to[upper * aside], scaled(premultiplied, 256 - part));
+      to[upper * aside] = over(to[upper * aside], parts_[256 - part]);
     if (upper + 1 >= course.least && upper + 1 <= course.most)
-      to[(upper + 1) * aside] = over(to[(upper + 1) * aside], scaled(premultiplied, part));
+      to[(upper + 1) * aside] = over(to[(upper + 1) * aside], parts_[part]);
   }
 }
 

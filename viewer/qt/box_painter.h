@@ -1,8 +1,9 @@
-// Many boxes of plain colours, patterns and hatching, and thin lines. Where the painter paints an image of 32
-// bits a pixel that is neither moved nor turned, their pixels are written straight, each once: QPainter goes
-// over those of a pattern twice, in spans, and takes several times as long. On all else, a file of vectors
-// among them, they are what the painter makes of them. Both give the same pixels; those of a slanting line
-// may lie one beside the others.
+// Many boxes of plain colours, patterns and hatching, and thin lines. Where the painter is of an image of 32
+// bits a pixel, or of a widget in a window of such pixels of which one rectangle is to be painted, and is
+// neither moved nor turned, their pixels are written straight, each once: QPainter goes over those of a
+// pattern twice, in spans, and takes several times as long. On all else, a file of vectors among them, they
+// are what the painter makes of them. Both give the same pixels; those of a slanting line may lie one beside
+// the others.
 //
 // Thread safety: with a painter of its own each is. Cost: linear in what is drawn.
 #pragma once
@@ -12,6 +13,7 @@
 #include <QList>
 #include <QPainter>
 #include <QRectF>
+#include <array>
 #include <map>
 
 #include "margay/scene/palette.h"
@@ -54,10 +56,12 @@ class BoxPainter {
   void smooth(const QLineF& line, QRgb premultiplied);
 
   QPainter& p_;
-  double scale_ = 1;      // device pixels a pixel
-  QRect area_;            // device pixels
-  QRgb* bits_ = nullptr;  // of the image; null: the painter draws
-  qsizetype stride_ = 0;  // pixels from a line to the next
+  double scale_ = 1;               // device pixels a pixel
+  QRect area_;                     // device pixels
+  QRgb* bits_ = nullptr;           // where the painter's origin is; null: the painter draws
+  qsizetype stride_ = 0;           // pixels from a line to the next
+  QRgb smoothed_ = 0;              // what the parts are of
+  std::array<QRgb, 257> parts_{};  // 0 to 256 of 256, premultiplied
   PatternBoxes patterns_;
   std::map<QRgb, QList<QRectF>> hatched_;               // by ink
   std::map<QRgb, QList<QLineF>> lines_, smooth_lines_;  // by colour

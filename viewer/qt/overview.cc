@@ -121,7 +121,7 @@ QString Overview::empty_text() const {
   return tr("nothing has been seen of this run yet");
 }
 
-void Overview::paintEvent(QPaintEvent*) {
+void Overview::paintEvent(QPaintEvent* event) {
   lay_out();
   QPainter p(this);
   if (session_.data().empty()) {
@@ -132,15 +132,25 @@ void Overview::paintEvent(QPaintEvent*) {
     return;
   }
   const QSize pixels = (QSizeF(size()) * devicePixelRatioF()).toSize();
-  if (std::exchange(stale_picture_, false) || picture_.size() != pixels) {
-    if (picture_.size() != pixels) picture_ = QImage(pixels, QImage::Format_RGB32);
-    picture_.setDevicePixelRatio(devicePixelRatioF());
-    QPainter painter(&picture_);
-    painter.setFont(font());
-    paint_picture(painter);
+  const bool is_new = std::exchange(stale_picture_, false);
+  if (is_new || picture_.size() != pixels) kept_ = false;
+  if (is_new && event->region() == QRegion(rect())) {
+    p.save();
+    paint_picture(p);
+    p.restore();
+  } else {
+    if (!std::exchange(kept_, true)) keep_picture(pixels);
+    p.drawImage(0, 0, picture_);
   }
-  p.drawImage(0, 0, picture_);
   paint_marks(p);
+}
+
+void Overview::keep_picture(QSize pixels) {
+  if (picture_.size() != pixels) picture_ = QImage(pixels, QImage::Format_RGB32);
+  picture_.setDevicePixelRatio(devicePixelRatioF());
+  QPainter painter(&picture_);
+  painter.setFont(font());
+  paint_picture(painter);
 }
 
 // What changes with the answers and with where one looks.

@@ -54,6 +54,7 @@ class Overview : public View {
   std::int64_t call_at(QPointF at) const;
   std::optional<BelowPicture> below_at(QPointF at) const;
   void paint_picture(QPainter& p);
+  void keep_picture(QSize pixels);
   void paint_marks(QPainter& p);
   void paint_badge(QPainter& p);
   void paint_measure(QPainter& p);
@@ -70,8 +71,10 @@ class Overview : public View {
   std::vector<scene::Bar> bars_;
   scene::Gantt calls_;
   NameCache names_;
-  // All but what follows the mouse, as it was painted last.
+  // All but what follows the mouse. What is new is painted into the window and needs no copy; this is for
+  // what follows, until the next change.
   QImage picture_;
+  bool kept_ = false;       // it is of what is shown now
   std::size_t levels_ = 0;  // coarser ones that have a ribbon
   bool stale_ = true, stale_bars_ = true, stale_picture_ = true;
   std::optional<QPointF> mouse_;  // where it is, within the widget

@@ -4,11 +4,13 @@
 #include <QImage>
 #include <QPainterPath>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
+#include <utility>
 
 #include "box_painter.h"
 #include "margay/scene/time_axis.h"
@@ -21,10 +23,6 @@ constexpr double kIndent = 12;     // pixels a level
 constexpr double kLeastText = 10;  // height of a row that is named
 constexpr double kGridWidth = 40;  // a rectangle narrower than this has no outline to be told by
 
-QString elided(const QString& text, const QFontMetricsF& metrics, double width) {
-  return metrics.elidedText(text, Qt::ElideMiddle, std::max(0.0, width));
-}
-
 scene::Look look_of(const scene::ViewData& data, std::int32_t state, const scene::Palette& palette) {
   if (state == scene::kOthers) return palette.others();
   if (state < 0 || static_cast<std::size_t>(state) >= data.states.size()) return palette.unknown();
@@ -33,63 +31,75 @@ scene::Look look_of(const scene::ViewData& data, std::int32_t state, const scene
 }
 
 constexpr int kSteps = 200;  // of strength, that no screen shows
-constexpr std::size_t kMostShades = 16'384;
+constexpr std::size_t kMostColours = 128;
 
 // A colour at a strength, and what is read on it.
 struct Shade {
   QColor fill, text;
 };
-// Kept from picture to picture: making a shade takes longer than filling a small rectangle with it.
-const Shade& shade_of(const scene::Palette& palette, scene::Rgb full, int step) {
-  static thread_local std::unordered_map<std::uint64_t, Shade> shades;
-  const std::uint64_t key = static_cast<std::uint64_t>(palette.theme() == scene::Theme::kDark) << 40 |
-                            static_cast<std::uint64_t>(step) << 24 |
-                            static_cast<std::uint64_t>(full.r) << 16 |
-                            static_cast<std::uint64_t>(full.g) << 8 | full.b;
-  if (shades.size() >= kMostShades) shades.clear();
-  const auto [at, is_new] = shades.try_emplace(key);
-  if (is_new) {
-    const scene::Rgb fill = palette.at(full, static_cast<double>(step) / kSteps);
-    at->second = {colour_of(fill), colour_of(scene::text_on(fill))};
+// Those of a colour, made when they are first asked for.
+class Shades {
+ public:
+  Shades(scene::Rgb full, scene::Rgb background) : full_(full), background_(background) {}
+  const Shade& at(int step) {
+    std::optional<Shade>& shade = steps_[static_cast<std::size_t>(step)];
+    if (!shade) {
+      const scene::Rgb fill = scene::with_strength(full_, static_cast<double>(step) / kSteps, background_);
+      shade = {colour_of(fill), colour_of(scene::text_on(fill))};
+    }
+    return *shade;
   }
-  return at->second;
+
+ private:
+  const scene::Rgb full_, background_;
+  std::array<std::optional<Shade>, kSteps + 1> steps_;
+};
+// Kept from picture to picture: making a shade takes longer than filling a small rectangle with it.
+std::shared_ptr<Shades> shades_of(scene::Rgb full, scene::Rgb background) {
+  static thread_local std::map<std::pair<QRgb, QRgb>, std::shared_ptr<Shades>> kept;
+  if (kept.size() >= kMostColours) kept.clear();
+  std::shared_ptr<Shades>& of = kept[{colour_of(full).rgb(), colour_of(background).rgb()}];
+  if (!of) of = std::make_shared<Shades>(full, background);
+  return of;
 }
 
 // Looks of the states of a picture.
 class Inks {
  public:
   Inks(const scene::ViewData& data, const scene::Palette& palette)
-      : data_(data), palette_(palette), looks_(data.states.size() + 2), full_(looks_.size()) {}
+      : data_(data), palette_(palette), of_(data.states.size() + 2) {}
 
-  const scene::Look& look(std::int32_t state) {
-    std::optional<scene::Look>& look = looks_[index_of(state)];
-    if (!look) look = look_of(data_, state, palette_);
-    return *look;
-  }
+  const scene::Look& look(std::int32_t state) { return of(state).look; }
   QColor ink() const { return colour_of(palette_.ink()); }
   // Of what is not hatched, at full strength.
-  const Shade& full(std::int32_t state) {
-    std::optional<Shade>& shade = full_[index_of(state)];
-    if (!shade) shade = shade_of(palette_, look(state).colour, kSteps);
-    return *shade;
-  }
+  const Shade& full(std::int32_t state) { return of(state).shades->at(kSteps); }
   // At any.
   const Shade& shade(std::int32_t state, double strength) {
-    return shade_of(palette_, look(state).colour,
-                    static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kSteps)));
+    return of(state).shades->at(static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kSteps)));
   }
 
  private:
+  struct Ink {
+    scene::Look look;
+    std::shared_ptr<Shades> shades;  // null: not yet asked for
+  };
+  Ink& of(std::int32_t state) {
+    Ink& ink = of_[index_of(state)];
+    if (!ink.shades) {
+      ink.look = look_of(data_, state, palette_);
+      ink.shades = shades_of(ink.look.colour, palette_.background());
+    }
+    return ink;
+  }
   std::size_t index_of(std::int32_t state) const {
-    if (state == scene::kOthers) return looks_.size() - 1;
+    if (state == scene::kOthers) return of_.size() - 1;
     const auto s = static_cast<std::size_t>(state);
-    return state < 0 || s >= data_.states.size() ? looks_.size() - 2 : s;
+    return state < 0 || s >= data_.states.size() ? of_.size() - 2 : s;
   }
 
   const scene::ViewData& data_;
   const scene::Palette& palette_;
-  std::vector<std::optional<scene::Look>> looks_;  // none and others last
-  std::vector<std::optional<Shade>> full_;
+  std::vector<Ink> of_;  // none and others last
 };
 
 // The rectangles that a folded row has a part of.
@@ -111,7 +121,7 @@ std::int64_t pixels_in(const QRect& box) {
 // Those that are kept from picture to picture, or of this one alone.
 class Names {
  public:
-  explicit Names(const Picture& picture) : names_(picture.names != nullptr ? *picture.names : own_) {}
+  explicit Names(NameCache* kept) : names_(kept != nullptr ? *kept : own_) {}
   NameCache* operator->() { return &names_; }
 
  private:
@@ -143,7 +153,7 @@ class CallPainter {
         area_(area),
         picture_(picture),
         inks_(picture.data, picture.palette),
-        names_(picture),
+        names_(picture.names),
         metrics_(p.font()),
         background_(colour_of(picture.palette.background())),
         scale_(p.device()->devicePixelRatioF()),
@@ -294,7 +304,7 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   const QFontMetricsF metrics(p.font());
   const double line = 1 / p.device()->devicePixelRatioF();
   QList<QLineF> marks;
-  Names names(picture);
+  Names names(picture.names);
   Inks inks(picture.data, picture.palette);
   // What is left of the background tells it from its neighbours.
   const auto lined = [](const QRectF& box) { return box.width() > 3 && box.height() > 3; };
@@ -371,7 +381,7 @@ void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const
   p.setClipRect(area);
   const QFontMetricsF metrics(p.font());
   const QColor ink = colour_of(picture.palette.ink()), faint = colour_of(picture.palette.faint());
-  p.fillRect(area, colour_of(picture.palette.background()));
+  BoxPainter(p, area).fill(area, colour_of(picture.palette.background()));
   p.setRenderHint(QPainter::Antialiasing, true);
   const auto triangle = [&](double x, double y, bool folded) {
     QPainterPath path;
@@ -389,7 +399,7 @@ void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const
     p.fillPath(path, ink);
   };
   const double line = metrics.height();
-  Names names(picture);
+  Names names(picture.names);
   // The nodes above: a bracket as high as what is below, its name where that has room.
   for (const scene::Row& r : picture.rows.spans) {
     const double top = std::max(area.top(), y_in(area, scroll, r.y));
@@ -429,20 +439,20 @@ void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const
     p.translate(x - 1, (top + kIndent + bottom) / 2);
     p.rotate(-90);
     const double room = bottom - top - 2 * kIndent;
-    const QString name = elided(text_of(n.name), metrics, room);
-    const QRectF box(-room / 2, -line / 2 + 1, room, line);
-    const double width = metrics.horizontalAdvance(name) + 4;
-    p.fillRect(QRectF(-width / 2, box.top(), width, box.height()), colour_of(picture.palette.background()));
+    const QStaticText& name = names->name(p.font(), n.name, room, 1);
+    const double top_of = -line / 2 + 1, width = name.size().width();
+    p.fillRect(QRectF(-width / 2 - 2, top_of, width + 4, line), colour_of(picture.palette.background()));
     p.setPen(ink);
-    if (name.size() > 1) p.drawText(box, Qt::AlignCenter, name);
+    p.drawStaticText(QPointF(-width / 2, top_of), name);
     p.restore();
   }
   p.restore();
 }
 
 void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, const scene::Times& times,
-                const scene::Palette& palette) {
+                const scene::Palette& palette, NameCache* kept) {
   p.save();
+  Names names(kept);
   const QFontMetricsF metrics(p.font());
   scene::AxisOptions options;
   options.width = area.width();
@@ -455,11 +465,11 @@ void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, const s
     p.setPen(QPen(colour_of(palette.faint()), 1));
     p.drawLine(QPointF(x, area.top()), QPointF(x, area.top() + (t.label.empty() ? 3 : 6)));
     if (t.label.empty()) continue;
-    const QString label = text_of(t.label);
-    const double width = metrics.horizontalAdvance(label) + 2;
+    const QStaticText& label = names->name(p.font(), t.label, area.width());
+    const double width = label.size().width() + 2;
     const double left = std::clamp(x - width / 2, area.left(), std::max(area.left(), area.right() - width));
     p.setPen(colour_of(palette.ink()));
-    p.drawText(QRectF(left, area.top() + 6, width, metrics.height()), Qt::AlignCenter, label);
+    p.drawStaticText(QPointF(left + 1, area.top() + 6), label);
   }
   p.restore();
 }
@@ -468,21 +478,23 @@ namespace {
 
 // Which part of how many it is: in the upper left corner, where there is room.
 void paint_bar_numbers(QPainter& p, const QRectF& area, const scene::ViewData& data,
-                       const std::vector<scene::Bar>& bars, scene::TimeRange range, Inks& inks) {
+                       const std::vector<scene::Bar>& bars, scene::TimeRange range, Inks& inks,
+                       NameCache* kept) {
   const QFontMetricsF metrics(p.font());
+  Names names(kept);
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double x0 = std::max(x_in(area, range, data.boundaries[bars[i].first]), area.left()),
                  x1 = std::min(x_in(area, range, data.boundaries[bars[i].last]), area.right());
     if (x1 - x0 < 3 * kPad) continue;  // measuring a thousand takes longer than drawing the bars
-    const QString number = QString::number(i + 1);
-    if (metrics.horizontalAdvance(number) + 3 * kPad > x1 - x0) continue;
+    const QStaticText& number = names->name(p.font(), std::to_string(i + 1), area.width());
+    if (number.size().width() + 3 * kPad > x1 - x0) continue;
     // What lies below it.
     const double low = 1 - metrics.height() / area.height();
     const auto under = std::find_if(bars[i].segments.begin(), bars[i].segments.end(),
                                     [&](const scene::Segment& s) { return s.from <= low && s.to >= 1; });
     const bool plain = under == bars[i].segments.end() || inks.look(under->state).hatch;
     p.setPen(plain ? inks.ink() : inks.full(under->state).text);
-    p.drawText(QPointF(x0 + kPad, area.top() + metrics.ascent()), number);
+    p.drawStaticText(QPointF(x0 + kPad, area.top()), number);
   }
 }
 
@@ -490,7 +502,7 @@ void paint_bar_numbers(QPainter& p, const QRectF& area, const scene::ViewData& d
 
 void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
                 const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette,
-                BarNumbers numbers) {
+                BarNumbers numbers, NameCache* kept) {
   p.save();
   p.setClipRect(area);
   Inks inks(data, palette);
@@ -519,7 +531,7 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
     if (x1 - x0 > 3) boxes.fill(QRectF(x1 - 0.5, area.top(), 1, area.height()), background);
   }
   boxes.finish();
-  if (numbers == BarNumbers::kShown) paint_bar_numbers(p, area, data, bars, range, inks);
+  if (numbers == BarNumbers::kShown) paint_bar_numbers(p, area, data, bars, range, inks, kept);
   p.restore();
 }
 

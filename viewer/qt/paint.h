@@ -55,14 +55,15 @@ void paint_annotations(QPainter& p, const QRectF& area, const Picture& picture,
 void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll);
 // Where in `area` the row's triangle is; empty for a leaf.
 QRectF fold_mark(const QRectF& area, const scene::Row& row, const scene::Scroll& scroll);
+// Of an axis and of bars: `kept`, of the picture before and for the next; null: there is none.
 void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, const scene::Times& times,
-                const scene::Palette& palette);
+                const scene::Palette& palette, NameCache* kept = nullptr);
 // Stacked shares of each bar, over `range`; where there is room and they are wanted with their numbers, from
 // 1 on.
 enum class BarNumbers { kNone, kShown };
 void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
                 const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette,
-                BarNumbers numbers = BarNumbers::kNone);
+                BarNumbers numbers = BarNumbers::kNone, NameCache* kept = nullptr);
 // Collective calls, each framed over all of its rows.
 void paint_bands(QPainter& p, const QRectF& area, const scene::Palette& palette,
                  const std::vector<scene::Band>& bands);

@@ -93,9 +93,9 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   paint_alerts(p, sheet.picture, sheet.ribbon, picture, sheet.viewport(time, session.scroll()),
                session.alerts(), session.now());
   const scene::ViewData& temporal = temporal_of(session);
-  paint_bars(p, sheet.bars, temporal, contents.bars, time, palette, BarNumbers::kShown);
+  paint_bars(p, sheet.bars, temporal, contents.bars, time, palette, BarNumbers::kShown, contents.names);
   hatch_beyond(p, sheet.bars, temporal.range(), time, palette);
-  paint_axis(p, sheet.axis, time, session.times(), palette);
+  paint_axis(p, sheet.axis, time, session.times(), palette, contents.names);
   p.setPen(colour_of(palette.ink()));
   const auto name = [&](const QRectF& of, const QString& text) {
     p.drawText(QRectF(sheet.labels.left(), of.top(), sheet.labels.width() - 8, of.height()),

@@ -21,6 +21,8 @@ bool usable(const Viewport& v) {
          std::isfinite(v.rows.bottom);
 }
 
+constexpr std::size_t kFirstRects = 8192;  // there is room for so many at once
+
 struct Stretch {
   std::uint32_t first = 0;  // slices [first, last)
   std::uint32_t last = 0;
@@ -62,6 +64,7 @@ class Painter {
     for (const Row& row : rows.rows)
       leaves_before_.push_back(leaves_before_.back() + data.nodes[row.node].leaf_count);
     listed_.reserve(data.parts.size());
+    out_.rects.reserve(std::min(data.parts.size(), kFirstRects));
   }
 
   Layout paint() {

@@ -5,6 +5,8 @@
 
 #include <QImage>
 #include <QPainter>
+#include <QRegion>
+#include <QWidget>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -181,6 +183,51 @@ TEST(BoxPainter, TouchesNothingOutsideOfTheArea) {
       const bool inside = kArea.contains(QPointF(x + 0.5, y + 0.5));
       ASSERT_TRUE(inside || image.pixel(x, y) == qRgb(255, 255, 255)) << x << ' ' << y;
     }
+}
+
+// Boxes of one seed, somewhere in a window.
+class Drawn : public QWidget {
+ public:
+  explicit Drawn(QWidget* parent) : QWidget(parent) { setGeometry(13, 29, kSide, kSide); }
+  static void draw(BoxPainter& boxes) {
+    std::mt19937_64 rng(3);
+    for (const QRectF& box : boxes_of(rng))
+      boxes.fill(box, colour(rng), static_cast<scene::Pattern>(rng() % scene::kPatterns), Qt::black);
+  }
+  bool direct = false;
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter p(this);
+    p.setClipRect(kArea);
+    BoxPainter boxes(p, kArea);
+    direct = boxes.direct();
+    draw(boxes);
+    boxes.finish();
+  }
+};
+
+// Of the window no other pixel is touched, and these are those of a picture of its own, whether all of the
+// widget is painted or only what something has uncovered.
+TEST(BoxPainter, PaintsAWidgetWhereItIsAndOnlyWhatIsUncovered) {
+  const QImage alone = drawn(true, [](BoxPainter& painter) { Drawn::draw(painter); });
+  const QRect all(0, 0, kSide, kSide), part(40, 50, 60, 33);
+  for (const QRegion& uncovered : {QRegion(all), QRegion(part), QRegion(part) + QRect(0, 0, 50, 60)}) {
+    SCOPED_TRACE(uncovered.rectCount());
+    QWidget window;
+    const Drawn widget(&window);
+    QImage image(kSide + 50, kSide + 50, QImage::Format_RGB32);
+    image.fill(Qt::white);
+    const QRegion region = uncovered.translated(widget.pos());
+    window.render(&image, region.boundingRect().topLeft(), region, QWidget::DrawChildren);
+    EXPECT_EQ(widget.direct, region.rectCount() == 1);
+    for (int y = 0; y < image.height(); ++y)
+      for (int x = 0; x < image.width(); ++x) {
+        const QPoint within = QPoint(x, y) - widget.pos();
+        const QRgb expected = uncovered.contains(within) ? alone.pixel(within) : qRgb(255, 255, 255);
+        ASSERT_EQ(image.pixel(x, y), expected) << x << ' ' << y;
+      }
+  }
 }
 
 }  // namespace

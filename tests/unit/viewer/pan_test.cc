@@ -95,6 +95,20 @@ TEST(Pan, WhatIsNotThereYetIsHatchedAtBothSizesAndInBothThemes) {
     }
 }
 
+// The first picture is painted into the window itself, the next is the one that is kept for the mouse.
+TEST(Pan, TheMouseChangesNothingOfANewPictureButWhatIsUnderIt) {
+  Shown s;
+  for (const double by : {0.0, 0.25}) {
+    s.session.pan_by(by);
+    const QImage painted = s.image();
+    EXPECT_EQ(s.image(), painted);
+    QTest::mouseMove(&s.overview(), s.at(0.2, 0.375));
+    EXPECT_NE(s.image(), painted);
+    QTest::mouseMove(&s.overview(), s.at(0.2, -0.5));
+    EXPECT_EQ(s.image(), painted);
+  }
+}
+
 TEST(Pan, StepsAddUpBeforeAnyAnswer) {
   Shown s;
   for (int i = 0; i < 3; ++i) QTest::keyClick(&s.overview(), Qt::Key_Right);
