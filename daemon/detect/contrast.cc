@@ -28,7 +28,7 @@ constexpr std::size_t kRecently = 64, kSeldomSlices = 5;  // slices; in one of s
 constexpr std::size_t kFewEnded = 4;                      // one in so many leaves must have ended a visit
 constexpr float kWorks = 0.2f;  // of the time: less is a rank that mostly waits for others
 constexpr float kIdleShare = 0.1f;
-constexpr float kFewLeft = 0.5f, kPresence = 64;  // of those that there usually are; slices
+constexpr float kFewLeft = 0.5f;  // of those that there were recently
 // What as many slices count in sums that forget.
 float summed(double slices) {
   return kContrastMemory * -std::expm1(static_cast<float>(slices) * std::log1p(-1 / kContrastMemory));
@@ -200,8 +200,8 @@ void Contrast::look_at_leaves(const Window::Rows& rows, const model::SliceColumn
   std::size_t present = 0;
   for (std::size_t l = 0; l < leaves; ++l) present += rows.weights[l] >= kLeastWeight;
   few_left_ = static_cast<float>(present) < kFewLeft * usually_;
-  usually_ +=
-      (static_cast<float>(present) - usually_) / std::min<float>(kPresence, static_cast<float>(clock_));
+  usually_ += (static_cast<float>(present) - usually_) /
+              static_cast<float>(std::min<std::uint64_t>(kRecently, clock_));
   const std::size_t stride = present / kMostSampled + 1;
   std::size_t seen = 0;
   busy_.assign(there_.size(), 0.0f);

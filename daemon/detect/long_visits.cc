@@ -175,9 +175,14 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
   // What a coupled job waits for in collectives counts nothing; whether an episode goes on is told by all
   // that its leaves do.
   const VisitSurprise::Unasked unasked{look.columns.collective, blamed_};
-  visits().measure(look.contrast.seen(), !look.by_request, sums_.slice(),
-                   look.by_request ? nullptr : &unasked);
-  if (!look.by_request) measure_side_work(look, unasked);
+  const VisitsSeen seen = look.contrast.seen();
+  if (look.by_request) {
+    visits().measure(seen, false, sums_.slice());
+  } else {
+    visits().measure(seen, true, sums_.slice(), &unasked, nullptr, &lately_of_all_);
+    lately_of_all_.end_slice(seen.there);
+    measure_side_work(look, unasked);
+  }
   follow(look.by_request, look.now);
   if (look.by_request) take_scores(look, works);
   take_bets(look, works);

@@ -140,6 +140,13 @@ double UsualLengths::in_tail(std::size_t l, std::size_t x, float log) const {
          std::exp(static_cast<double>(-(log - t.threshold) / excess));
 }
 
+double UsualLengths::part_of_all(std::size_t x, float log) const {
+  const float at = std::clamp((log - Lengths::kFrom) * Lengths::kPer, 0.0f, Lengths::kBins - 1.0f);
+  float beyond = 0;
+  for (std::size_t b = static_cast<std::size_t>(at); b < bins_[x].end; ++b) beyond += lengths_[x].count[b];
+  return static_cast<double>(beyond / std::max(counted_[x], 1.0f));
+}
+
 double UsualLengths::beyond(std::size_t l, std::size_t x, float log) const {
   if (log > tail(l, x).threshold) return in_tail(l, x, log);
   const float at = std::clamp((log - Lengths::kFrom) * Lengths::kPer, 0.0f, Lengths::kBins - 0.001f);

@@ -56,7 +56,7 @@ MARGAY_VECTORS void VisitBets::bet_on_factors() {
   }
 }
 
-std::span<const double> VisitBets::wins(bool one_kind) {
+std::span<double> VisitBets::wins(bool one_kind) {
   bet_on_tails();
   if (one_kind) {
     bet_on_factors();

@@ -76,7 +76,7 @@ class VisitBets {
   }
   // What each of the gathered is worth, times what is put on it; valid until the next is added. There are
   // none then. `one_kind`: visits of a leaf to a state are of one kind.
-  std::span<const double> wins(bool one_kind);
+  std::span<double> wins(bool one_kind);
   // Of each of these, what such a visit usually takes: its logarithm. Where visits are of one kind it is the
   // leaf's own: who has half as much to do as its siblings may take longer than ever, and yet no longer than
   // they.

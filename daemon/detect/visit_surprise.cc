@@ -40,12 +40,15 @@ void VisitSurprise::reach(std::size_t columns) {
 
 // A bet on a visit of this length, which the row's cell is told of when it is settled; kNone where nothing is
 // usual.
-std::uint32_t VisitSurprise::bet(const Row& row, std::uint32_t x, const Length& of, float visits) {
+std::uint32_t VisitSurprise::bet(const Row& row, std::uint32_t x, const Length& of, float visits,
+                                 bool ended) {
   if (!row.usual.known(of.kind)) return kNone;
   const UsualLengths::Tail& tail = row.usual.tails[of.kind];
   const std::uint32_t i =
       bets_.add(of.log, row.usual.own[of.kind], tail, row.own[of.kind], row.spread[of.kind]);
-  lengths_[i] = {row.lost + x, row.ratio + x, of.log, of.length, tail.usual, visits};
+  lengths_[i] = {row.lost + x, row.ratio + x, of.log,   of.length,
+                 tail.usual,   visits,        row.leaf, 2 * x + (of.kind == x ? 0 : 1),
+                 of.kind,      ended};
   return i;
 }
 
@@ -54,16 +57,21 @@ void VisitSurprise::bet_on_open(const Row& row, std::uint32_t x, float age, floa
   const float log = std::log(age);
   if (log <= row.usual.tails[x].threshold) return;
   open_bets_.push_back(
-      {row.evidence + x, bet(row, x, {x, age, log}, weight), kNone, weight > 0 ? 1.0f : -1.0f});
+      {row.evidence + x, bet(row, x, {x, age, log}, weight, false), kNone, weight > 0 ? 1.0f : -1.0f});
 }
 
 // In the order in which they were made: a cell may have several.
 MARGAY_VECTORS void VisitSurprise::settle() {
-  const std::span<const double> wins = bets_.wins(one_kind_);
+  const std::span<double> wins = bets_.wins(one_kind_);
   const std::span<const float> usual_logs = bets_.usual_logs();
   for (std::size_t i = 0; i < wins.size(); ++i) {
     const Gathered& g = lengths_[i];
     const float longer = g.log - usual_logs[i];
+    if (lately_) {
+      if (const double part = wins[i] > 1 ? lately_->part(g.kind, g.log) : 0; part > 0)
+        wins[i] *= std::min(1.0, usual_.part_of_all(g.of_usual, g.log) / part);
+      if (g.ended) lately_->see(g.leaf, g.kind, g.log);
+    }
     if (longer <= 0) continue;
     const float usual = one_kind_ ? std::exp(usual_logs[i]) : g.usual;
     *g.lost += g.visits * std::max(0.0f, g.length - usual);
@@ -81,11 +89,12 @@ MARGAY_VECTORS void VisitSurprise::settle() {
 }
 
 void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked,
-                            const Rounds* rounds) {
-  one_kind_ = one_kind;
+                            const Rounds* rounds, LengthsLately* lately) {
+  one_kind_ = one_kind, lately_ = lately;
   usual_.are_of_one_kind(one_kind);
   const std::size_t leaves = std::min(seen.there.size(), usual_.leaves()), columns = seen.state_of.size();
   reach(columns);
+  if (lately_) lately_->reach(leaves, usual_.kinds());
   for (Grid* g : {&to.evidence, &to.told, &to.lost, &to.ratio}) {
     g->reach(seen.there.size(), columns);
     g->fill(0);
@@ -130,11 +139,11 @@ MARGAY_VECTORS void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uin
     const float length = two ? longest[x] : total / n, visits = two ? 1 : n;
     const Length longest_one = see(row, two || n <= 1 ? x : others + x, length / unit);
     std::uint32_t one = kNone;
-    if (asked) one = bet(row, x, longest_one, visits * unit);
+    if (asked) one = bet(row, x, longest_one, visits * unit, true);
     std::uint32_t other = one;
     if (two) {
       const Length mean = see(row, others + x, (total - length) / (n - 1) / unit);
-      if (asked) other = bet(row, x, mean, (n - 1) * unit);
+      if (asked) other = bet(row, x, mean, (n - 1) * unit, true);
     }
     if (asked) open_bets_.push_back({row.evidence + x, one, other, 0});
   }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "grid.h"
+#include "lengths_lately.h"
 #include "margay/model/hierarchy.h"
 #include "usual_lengths.h"
 #include "visit_bets.h"
@@ -51,8 +52,9 @@ class VisitSurprise {
   struct Rounds {
     const std::vector<float>&now, &before;
   };
+  // `lately`: how long visits were, in any mode; it sees these. Null: that is not asked.
   void measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked = nullptr,
-               const Rounds* rounds = nullptr);
+               const Rounds* rounds = nullptr, LengthsLately* lately = nullptr);
   // Enough has been seen of visits to this column for something to be usual of all.
   bool knows(std::size_t column) const { return usual_.known_of_all(column); }
   // The slice that was measured is a quiet one, but for these leaves (not 0).
@@ -82,7 +84,7 @@ class VisitSurprise {
     seen_.push_back({row.leaf, kind, std::log(std::max(length, 1e-6f))});
     return {kind, length, seen_.back().log};
   }
-  std::uint32_t bet(const Row& row, std::uint32_t column, const Length& of, float visits);
+  std::uint32_t bet(const Row& row, std::uint32_t column, const Length& of, float visits, bool ended);
   // `weight`: slices in a unit of `age`; less than 0: what that told before is taken off.
   void bet_on_open(const Row& row, std::uint32_t column, float age, float weight);
   void settle();
@@ -108,9 +110,12 @@ class VisitSurprise {
   struct Gathered {
     float *lost, *ratio;
     float log, length, usual, visits;
+    std::uint32_t leaf, kind, of_usual;
+    bool ended;
   };
   VisitBets::Column<Gathered> lengths_{};
   std::vector<Bet> open_bets_;
+  LengthsLately* lately_ = nullptr;        // while it measures
   std::vector<UsualLengths::Visit> seen_;  // of the newest slice
 };
 

@@ -17,7 +17,10 @@ constexpr std::uint16_t kState = 7;
 // A VisitSurprise that keeps what the newest slice told.
 class Surprise : public VisitSurprise {
  public:
-  void measure(const VisitsSeen& seen, bool one_kind) { VisitSurprise::measure(seen, one_kind, told_); }
+  void measure(const VisitsSeen& seen, bool one_kind) {
+    VisitSurprise::measure(seen, one_kind, told_, nullptr, nullptr, lately);
+  }
+  LengthsLately* lately = nullptr;
   const Grid& evidence() const { return told_.evidence; }
   const Grid& told() const { return told_.told; }
   const Grid& lost() const { return told_.lost; }

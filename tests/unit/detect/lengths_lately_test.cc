@@ -1,0 +1,100 @@
+// What most leaves show now and then, one after the other, is what the program does.
+#include "lengths_lately.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "visiting_leaves.h"
+
+namespace margay::detect::test {
+namespace lengths_lately_test {
+
+const std::vector<char> kFour(4, 1);
+
+// Four leaves, each with nine visits of e^-4 slices in each slice; `leaf` has one of e^-1 besides.
+void slice(LengthsLately& lately, std::uint32_t leaf, std::uint32_t leaves = 4) {
+  for (std::uint32_t l = 0; l < leaves; ++l)
+    for (int i = 0; i < 9; ++i) lately.see(l, 0, -4);
+  if (leaf < leaves) lately.see(leaf, 0, -1);
+  lately.end_slice(kFour);
+}
+
+TEST(LengthsLately, IsKnownOfWhatMostLeavesHaveHad) {
+  LengthsLately lately;
+  lately.reach(4, 1);
+  for (const std::uint32_t leaf : {0u, 0u, 0u, 1u}) {
+    slice(lately, leaf);
+    EXPECT_EQ(lately.part(0, -1), 0) << "half of them at most";
+    EXPECT_DOUBLE_EQ(lately.part(0, -4), 1);
+  }
+  slice(lately, 2);
+  EXPECT_DOUBLE_EQ(lately.part(0, -1), 5.0 / 185);
+  EXPECT_DOUBLE_EQ(lately.part(0, -2), 5.0 / 185);
+  EXPECT_EQ(lately.part(0, 0), 0) << "nobody had one so long";
+}
+
+TEST(LengthsLately, ForgetsWhatHasNotComeAgain) {
+  LengthsLately lately;
+  lately.reach(4, 1);
+  for (std::uint32_t leaf = 0; leaf < 4; ++leaf) slice(lately, leaf);
+  int remembered = 0;
+  for (; lately.part(0, -1) > 0 && remembered < 1000; ++remembered) slice(lately, 4);
+  EXPECT_GE(remembered, 60);
+  EXPECT_LE(remembered, 128);
+}
+
+// Leaves that come, and kinds, and who is gone.
+TEST(LengthsLately, CountsThoseWhoAreThere) {
+  LengthsLately lately;
+  lately.reach(2, 1);
+  lately.see(0, 0, -1);
+  lately.reach(4, 2);
+  lately.see(1, 1, -1);
+  lately.end_slice({1, 0, 0, 0});
+  EXPECT_GT(lately.part(0, -1), 0);
+  EXPECT_GT(lately.part(1, -1), 0) << "it is gone, and was there";
+  lately.end_slice(kFour);
+  EXPECT_EQ(lately.part(0, -1), 0);
+  lately.see(1, 0, -20), lately.see(2, 0, 1e9f), lately.see(3, 0, 30);
+  lately.end_slice(kFour);
+  EXPECT_DOUBLE_EQ(lately.part(0, -1), 3.0 / 4) << "of any length";
+}
+
+// A long piece of work goes through a machine of eight, one after the other; what is usual knows only short
+// ones, and does not learn who is suspect. From the second time on it is nobody's; what is longer still is.
+TEST(LengthsLately, WhatGoesThroughTheMachineSurprisesOnce) {
+  const Lengths block = [](auto& random, std::uint32_t) { return log_normal(random, 0.01f, 0.1f); };
+  const auto nats = [&](bool with, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Leaves<Surprise> leaves(hosts_of(2, 4));
+    LengthsLately lately;
+    leaves.one_kind = true;
+    if (with) leaves.judge.lately = &lately;
+    const auto slice = [&](std::uint32_t who, float length) {
+      for (std::uint32_t l = 0; l < leaves.size(); ++l)
+        for (int i = 0; i < 10; ++i) leaves.spend(l, 1e-3f, block(random, l));
+      leaves.spend(who, 1e-3f, length);
+      leaves.slice();
+      lately.end_slice(std::vector<char>(leaves.size(), 1));
+      return static_cast<double>(leaves.judge.evidence()[who][0]);
+    };
+    leaves.live(50, 10, block, random);
+    std::array<double, 3> of_round{};
+    for (double& sum : of_round)
+      for (std::uint32_t l = 0; l < leaves.size(); ++l) sum += slice(l, 0.3f) / leaves.size();
+    return std::array<double, 4>{of_round[0], of_round[1], of_round[2], slice(3, 0.8f)};
+  };
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto without = nats(false, seed), with = nats(true, seed);
+    EXPECT_GE(without[2], 4) << "it would be told again";
+    EXPECT_GE(with[0], 2);
+    EXPECT_LE(with[1], 0.5);
+    EXPECT_LE(with[2], 0.5);
+    EXPECT_GE(with[3], 4) << "longer than anybody's";
+  }
+}
+
+}  // namespace lengths_lately_test
+}  // namespace margay::detect::test
