@@ -1,5 +1,9 @@
 #include "lengths_lately.h"
 
+#include <numeric>
+
+#include "usual_lengths.h"
+
 namespace margay::detect {
 namespace {
 
@@ -20,21 +24,19 @@ double LengthsLately::part(std::uint32_t kind, float log) const {
   const Kind& k = kinds_[kind];
   const std::uint8_t bin = bin_of(log);
   if (bin == 0 || bin > k.common) return 0;
-  double all = 0, beyond = 0;
-  for (std::size_t b = 0; b < k.now.size(); ++b) {
-    all += k.now[b] + k.before[b];
-    if (b >= bin) beyond += k.now[b] + k.before[b];
-  }
-  return beyond / all;
+  std::uint64_t beyond = 0;
+  for (std::size_t b = bin; b <= k.longest; ++b) beyond += k.now[b] + k.before[b];
+  return static_cast<double>(beyond) / static_cast<double>(k.visits);
 }
 
 void LengthsLately::end_slice(const std::vector<char>& there) {
   const auto all = there.size() - static_cast<std::size_t>(std::count(there.begin(), there.end(), 0));
+  const std::size_t most = std::max(all / 2, static_cast<std::size_t>(UsualLengths::kFewest) - 1);
   for (Kind& k : kinds_) {
     std::size_t leaves = 0;
     k.common = 0;
-    for (std::size_t b = k.leaves.size() - 1; b > 0 && k.common == 0; --b)
-      if ((leaves += k.leaves[b]) * 2 > all) k.common = static_cast<std::uint8_t>(b);
+    for (std::size_t b = k.longest; b > 0 && k.common == 0; --b)
+      if ((leaves += k.leaves[b]) > most) k.common = static_cast<std::uint8_t>(b);
   }
   if (++slices_ % kLately != 0) return;
   for (Kind& k : kinds_) {
@@ -42,6 +44,8 @@ void LengthsLately::end_slice(const std::vector<char>& there) {
     k.most = k.newest;
     std::fill(k.newest.begin(), k.newest.end(), 0);
     for (const std::uint8_t b : k.most) k.leaves[b] += 1;
+    k.longest = k.most.empty() ? 0 : *std::max_element(k.most.begin(), k.most.end());
+    k.visits = std::accumulate(k.before.begin(), k.before.end(), std::uint64_t{0});
   }
 }
 

@@ -32,7 +32,7 @@ MARGAY_VECTORS void VisitBets::bet_on_tails() {
   for (std::size_t i = 0; i < size_; ++i) ln_[i] = std::log(part_[i]);
   for (std::size_t i = 0; i < size_; ++i) {
     const double p = part_[i], l = ln_[i];
-    const double beyond = (1 - p + p * l) / (p * l * l), before = (1 + (1 - p) / l) / (1 - p);
+    const double beyond = on_rare(p, l), before = (1 + (1 - p) / l) / (1 - p);
     tail_[i] = std::min(kMostBet, log_[i] > threshold_[i] ? beyond : before);
   }
 }

@@ -60,6 +60,9 @@ class VisitBets {
   template <typename T>
   using Column = std::array<T, 256>;
 
+  // What a bet on p, below 1, being small wins; and with its logarithm.
+  static double on_rare(double p, double ln) { return (1 - p + p * ln) / (p * ln * ln); }
+
   // For how many more there is room.
   std::size_t room() const { return log_.size() - size_; }
   // A visit of which something is usual. Returns its place among the gathered.

@@ -10,64 +10,75 @@
 namespace margay::detect::test {
 namespace lengths_lately_test {
 
-const std::vector<char> kFour(4, 1);
-
-// Four leaves, each with nine visits of e^-4 slices in each slice; `leaf` has one of e^-1 besides.
-void slice(LengthsLately& lately, std::uint32_t leaf, std::uint32_t leaves = 4) {
+// So many leaves, each with nine visits of e^-4 slices; `leaf` has one of e^-1 besides.
+void slice(LengthsLately& lately, std::uint32_t leaves, std::uint32_t leaf) {
   for (std::uint32_t l = 0; l < leaves; ++l)
     for (int i = 0; i < 9; ++i) lately.see(l, 0, -4);
   if (leaf < leaves) lately.see(leaf, 0, -1);
-  lately.end_slice(kFour);
+  lately.end_slice(std::vector<char>(leaves, 1));
 }
 
 TEST(LengthsLately, IsKnownOfWhatMostLeavesHaveHad) {
   LengthsLately lately;
-  lately.reach(4, 1);
-  for (const std::uint32_t leaf : {0u, 0u, 0u, 1u}) {
-    slice(lately, leaf);
+  lately.reach(40, 1);
+  for (std::uint32_t leaf = 0; leaf < 20; ++leaf) {
+    slice(lately, 40, leaf);
     EXPECT_EQ(lately.part(0, -1), 0) << "half of them at most";
-    EXPECT_DOUBLE_EQ(lately.part(0, -4), 1);
+    EXPECT_EQ(lately.part(0, -4), 1);
   }
-  slice(lately, 2);
-  EXPECT_DOUBLE_EQ(lately.part(0, -1), 5.0 / 185);
-  EXPECT_DOUBLE_EQ(lately.part(0, -2), 5.0 / 185);
+  slice(lately, 40, 19);
+  EXPECT_EQ(lately.part(0, -1), 0) << "once more";
+  slice(lately, 40, 20);
+  const double part = 22.0 / (22 * 40 * 9 + 22);
+  EXPECT_DOUBLE_EQ(lately.part(0, -1), part);
+  EXPECT_DOUBLE_EQ(lately.part(0, -2), part);
   EXPECT_EQ(lately.part(0, 0), 0) << "nobody had one so long";
+}
+
+TEST(LengthsLately, FewLeavesAreNoWave) {
+  for (const std::uint32_t leaves : {2u, 15u, 16u}) {
+    LengthsLately lately;
+    lately.reach(leaves, 1);
+    for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) slice(lately, leaves, leaf);
+    EXPECT_EQ(lately.part(0, -1) > 0, leaves == 16) << leaves;
+  }
 }
 
 TEST(LengthsLately, ForgetsWhatHasNotComeAgain) {
   LengthsLately lately;
-  lately.reach(4, 1);
-  for (std::uint32_t leaf = 0; leaf < 4; ++leaf) slice(lately, leaf);
+  lately.reach(20, 1);
+  for (std::uint32_t leaf = 0; leaf < 20; ++leaf) slice(lately, 20, leaf);
   int remembered = 0;
-  for (; lately.part(0, -1) > 0 && remembered < 1000; ++remembered) slice(lately, 4);
+  for (; lately.part(0, -1) > 0 && remembered < 1000; ++remembered) slice(lately, 20, 20);
   EXPECT_GE(remembered, 60);
   EXPECT_LE(remembered, 128);
 }
 
-// Leaves that come, and kinds, and who is gone.
+// Leaves that come, and kinds, and who is gone; lengths beyond all that can be.
 TEST(LengthsLately, CountsThoseWhoAreThere) {
   LengthsLately lately;
-  lately.reach(2, 1);
-  lately.see(0, 0, -1);
-  lately.reach(4, 2);
-  lately.see(1, 1, -1);
-  lately.end_slice({1, 0, 0, 0});
-  EXPECT_GT(lately.part(0, -1), 0);
-  EXPECT_GT(lately.part(1, -1), 0) << "it is gone, and was there";
-  lately.end_slice(kFour);
-  EXPECT_EQ(lately.part(0, -1), 0);
-  lately.see(1, 0, -20), lately.see(2, 0, 1e9f), lately.see(3, 0, 30);
-  lately.end_slice(kFour);
-  EXPECT_DOUBLE_EQ(lately.part(0, -1), 3.0 / 4) << "of any length";
+  lately.reach(16, 1);
+  for (std::uint32_t l = 0; l < 16; ++l) lately.see(l, 0, -1);
+  lately.reach(40, 2);
+  for (std::uint32_t l = 16; l < 36; ++l) lately.see(l, 1, l % 2 ? 1e9f : 30);
+  lately.see(36, 1, -20), lately.see(37, 1, -1e9f);
+  std::vector<char> there(40, 0);
+  std::fill_n(there.begin(), 31, 1);
+  lately.end_slice(there);
+  EXPECT_EQ(lately.part(0, -1), 1);
+  EXPECT_DOUBLE_EQ(lately.part(1, 30), 20.0 / 22);
+  there.assign(40, 1);
+  lately.end_slice(there);
+  EXPECT_EQ(lately.part(0, -1), 0) << "16 of 40";
 }
 
-// A long piece of work goes through a machine of eight, one after the other; what is usual knows only short
+// A long piece of work goes through a machine of 16, one after the other; what is usual knows only short
 // ones, and does not learn who is suspect. From the second time on it is nobody's; what is longer still is.
 TEST(LengthsLately, WhatGoesThroughTheMachineSurprisesOnce) {
   const Lengths block = [](auto& random, std::uint32_t) { return log_normal(random, 0.01f, 0.1f); };
   const auto nats = [&](bool with, std::uint64_t seed) {
     std::mt19937_64 random(seed);
-    Leaves<Surprise> leaves(hosts_of(2, 4));
+    Leaves<Surprise> leaves(hosts_of(4, 4));
     LengthsLately lately;
     leaves.one_kind = true;
     if (with) leaves.judge.lately = &lately;
@@ -90,8 +101,8 @@ TEST(LengthsLately, WhatGoesThroughTheMachineSurprisesOnce) {
     const auto without = nats(false, seed), with = nats(true, seed);
     EXPECT_GE(without[2], 4) << "it would be told again";
     EXPECT_GE(with[0], 2);
-    EXPECT_LE(with[1], 0.5);
-    EXPECT_LE(with[2], 0.5);
+    EXPECT_LE(with[1], 1);
+    EXPECT_LE(with[2], 1);
     EXPECT_GE(with[3], 4) << "longer than anybody's";
   }
 }
