@@ -58,18 +58,23 @@ std::int64_t fixed(double pixels) {
   return static_cast<std::int64_t>(near(pixels) * 4294967296.0);
 }
 
-// Two channels at once, each with room for its product.
-constexpr QRgb kTwo = 0x00ff00ff;
+// Four channels at once, each with room for its product.
+constexpr std::uint64_t kFour = 0x00ff00ff00ff00ff;
+std::uint64_t spread(QRgb of) {
+  return (of | std::uint64_t{of} << 24) & kFour;
+}
+QRgb gathered(std::uint64_t of) {
+  return static_cast<QRgb>(of | of >> 24);
+}
 // As QPainter blends it; `above` is premultiplied.
 QRgb over(QRgb below, QRgb above) {
-  const QRgb by = 255 - static_cast<QRgb>(qAlpha(above));
-  const auto part = [&](QRgb two) { return ((two * by + ((two * by >> 8) & kTwo) + 0x800080) >> 8) & kTwo; };
-  return above + (part(below & kTwo) | part(below >> 8 & kTwo) << 8);
+  const std::uint64_t product = spread(below) * (255 - static_cast<std::uint64_t>(qAlpha(above)));
+  return above + gathered(((product + (product >> 8 & kFour) + 0x0080008000800080) >> 8) & kFour);
 }
 
 // So many 256ths of it.
 QRgb scaled(QRgb premultiplied, unsigned by) {
-  return ((premultiplied & kTwo) * by >> 8 & kTwo) | ((premultiplied >> 8 & kTwo) * by & ~kTwo);
+  return gathered(spread(premultiplied) * by >> 8 & kFour);
 }
 
 // Of a line that neither stands nor lies: columns of pixels that it crosses, or lines of them where it is
@@ -111,9 +116,9 @@ BoxPainter::BoxPainter(QPainter& p, const QRectF& area) : p_(p), area_(rounded(a
 }
 
 QRect BoxPainter::pixels_of(const QRectF& box) const {
-  const double left = std::min(box.left(), box.right()), top = std::min(box.top(), box.bottom());
-  const QRect all =
-      rounded({left * scale_, top * scale_, std::abs(box.width()) * scale_, std::abs(box.height()) * scale_});
+  const double left = std::min(box.left(), box.right()) * scale_, width = std::abs(box.width()) * scale_,
+               top = std::min(box.top(), box.bottom()) * scale_, height = std::abs(box.height()) * scale_;
+  const QRect all = rounded({left, top, width, height});
   return {QPoint(std::max(all.left(), area_.left()), std::max(all.top(), area_.top())),
           QPoint(std::min(all.right(), area_.right()), std::min(all.bottom(), area_.bottom()))};
 }
@@ -121,6 +126,11 @@ QRect BoxPainter::pixels_of(const QRectF& box) const {
 void BoxPainter::fill(const QRectF& box, const QColor& colour) {
   if (!direct()) return p_.fillRect(box, colour);
   put(pixels_of(box), colour.rgb(), 0, {});
+}
+
+void BoxPainter::fill_edges(const QRect& pixels, const QColor& colour) {
+  put(QRect(pixels.left(), pixels.top(), pixels.width(), 1), colour.rgb(), 0, {});
+  put(QRect(pixels.left(), pixels.top(), 1, pixels.height()), colour.rgb(), 0, {});
 }
 
 void BoxPainter::fill(const QRectF& box, const QColor& colour, scene::Pattern pattern, const QColor& ink,
@@ -249,9 +259,23 @@ void BoxPainter::smooth(const QLineF& line, QRgb premultiplied) {
   std::int64_t at = fixed(course.across(course.first + 0.5) - 0.5);
   const std::int64_t step = fixed(course.slope);
   QRgb* to = pixels(0, 0) + course.first * next;
+  const auto both = [&](std::int64_t upper, unsigned part) {
+    to[upper * aside] = over(to[upper * aside], parts_[256 - part]);
+    to[(upper + 1) * aside] = over(to[(upper + 1) * aside], parts_[part]);
+  };
+  // Most lines are wholly inside.
+  const std::int64_t end = at + step * (course.last - course.first);
+  const auto inside = [&](std::int64_t there) {
+    return there >> 32 >= course.least && there >> 32 < course.most;
+  };
+  const bool all = inside(at) && inside(end);
   for (int i = course.first; i <= course.last; ++i, at += step, to += next) {
     const std::int64_t upper = at >> 32;
     const auto part = static_cast<unsigned>(at >> 24) & 0xff;
+    if (all) {
+      both(upper, part);
+      continue;
+    }
     if (upper >= course.least && upper <= course.most)
       to[upper * aside] = over(to[upper * aside], parts_[256 - part]);
     if (upper + 1 >= course.least && upper + 1 <= course.most)

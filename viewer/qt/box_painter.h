@@ -33,6 +33,8 @@ class BoxPainter {
   QRect pixels_of(const QRectF& box) const;
 
   void fill(const QRectF& box, const QColor& colour);
+  // Only where they are written straight: the first line and the first column of these pixels.
+  void fill_edges(const QRect& pixels, const QColor& colour);
   // A pattern as PatternBoxes draws it.
   void fill(const QRectF& box, const QColor& colour, scene::Pattern pattern, const QColor& ink,
             double strength = 1);

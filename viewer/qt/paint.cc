@@ -293,7 +293,9 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   BoxPainter boxes(p, area);
   // Filled first, unless they leave nothing of it but the lines between them.
   std::int64_t left = pixels_in(boxes.pixels_of(area));
-  for (const scene::Rect& r : rects) left -= pixels_in(boxes.pixels_of(outer_box(r)));
+  std::vector<QRect> pixels;  // of each
+  pixels.reserve(rects.size());
+  for (const scene::Rect& r : rects) left -= pixels_in(pixels.emplace_back(boxes.pixels_of(outer_box(r))));
   if (which == RectRows::kFolded)
     for (const scene::Row& r : picture.rows.rows)
       if (!r.folded) left -= pixels_in(boxes.pixels_of(row_box(area, scroll, r)));
@@ -313,12 +315,10 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
     return lined(box) ? box.adjusted(line, line, 0, 0) : box;
   };
   const QColor nothing = colour_of(inks.look(scene::kNoState).colour);
-  for (const scene::Rect& r : rects) {
+  for (std::size_t i = 0; i < rects.size(); ++i) {
+    const scene::Rect& r = rects[i];
     const QRectF box = box_of(r);
-    if (const QRectF outer = outer_box(r); lines_only && lined(outer)) {
-      boxes.fill(QRectF(outer.left(), outer.top(), outer.width(), line), background);
-      boxes.fill(QRectF(outer.left(), outer.top(), line, outer.height()), background);
-    }
+    if (lines_only && lined(outer_box(r))) boxes.fill_edges(pixels[i], background);
     if (r.absent_or_unknown()) {
       boxes.hatch(box, background, nothing);
     } else {
