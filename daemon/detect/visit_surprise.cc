@@ -68,7 +68,8 @@ MARGAY_VECTORS void VisitSurprise::settle() {
     const Gathered& g = lengths_[i];
     const float longer = g.log - usual_logs[i];
     if (lately_) {
-      if (const double part = wins[i] > 1 ? lately_->part(g.kind, g.log) : 0; part > 0)
+      const double part = wins[i] > 1 ? lately_->part(g.kind, g.log) : 0;
+      if (part > 0 && part < 1)
         wins[i] = std::min(wins[i], std::max(wins[i] * usual_.part_of_all(g.of_usual, g.log) / part,
                                              VisitBets::on_rare(part, std::log(part))));
       if (g.ended) lately_->see(g.leaf, g.kind, g.log);
