@@ -6,14 +6,14 @@
 //
 // A frame is a wheel notch, a key or a move of the mouse, what it makes the window compute, and the painting
 // of all that has changed, in a window of 1920 x 1080 on Qt's offscreen platform. Of each kind of step at
-// least FRAMES (300) are made over answers of 1000 resources x 1000 slices (bound: 95 of 100 within 16 ms)
-// and of 100,000 x 1000 (50 ms), of many parts and of few, and with as many single calls as a window asks
-// for and the messages between them. `fill` is the cost of the least there is to do: filling the same
-// rectangles with plain colours; the last column is the median frame over it. `p` is an answer at another p
-// that has come, until it is painted (bound: 100 ms, of which this is the viewer's part). CPU time tells what
-// a machine that others use as well adds to that. At the end 1000 answers follow each other: what the process
-// has of memory before and after. The exit code is 1 where a bound was missed. MARGAY_PICTURES=DIR keeps what
-// each kind of step showed last.
+// least FRAMES (300) are made over answers of 1000 resources x 1000 slices (bound: 95 of 100 within 8 ms of
+// CPU time, as 120 frames a second want) and of 100,000 x 1000 (25 ms), of many parts and of few, and with as
+// many single calls as a window asks for and the messages between them (16 ms). `fill` is the cost of the
+// least there is to do: filling the same rectangles with plain colours; the last column is the median frame
+// over it. `p` is an answer at another p that has come, until it is painted (bound: 100 ms, of which this is
+// the viewer's part). What others take of the cores is in the other figures. At the end 1000 answers follow
+// each other: what the process has of memory before and after. The exit code is 1 where a bound was missed.
+// MARGAY_PICTURES=DIR keeps what each kind of step showed last.
 #include <QApplication>
 #include <QKeyEvent>
 #include <QPainter>
@@ -196,10 +196,11 @@ class Bench {
       std::exit(2);
     }
     const double p95 = at(frames, 0.95), median = at(frames, 0.5), filling = at(fills, 0.5);
-    missed_ = missed_ || p95 > bound;
+    const double in_cpu = at(cpus, 0.95);
+    missed_ = missed_ || in_cpu > bound;
     std::printf(
         "  %-12s %7.1f %7.1f %7.1f %7.1f   bound %3.0f %-6s  %6zu rectangles, fill %5.1f ms, %5.1f x\n", what,
-        median, p95, at(frames, 1), at(cpus, 0.95), bound, p95 <= bound ? "met" : "MISSED",
+        median, p95, at(frames, 1), in_cpu, bound, in_cpu <= bound ? "met" : "MISSED",
         window_.overview().shown().rects.size(), filling, median / filling);
     std::fflush(stdout);
     if (const QString folder = qEnvironmentVariable("MARGAY_PICTURES"); !folder.isEmpty())
@@ -282,12 +283,12 @@ int run(int frames, int only) {
     one.all();
     missed = missed || one.missed();
   };
-  bench(1000, 65'000, 16);
-  bench(1000, 2'000, 16);
-  bench(16, 2000, 16);
+  bench(1000, 65'000, 8);
+  bench(1000, 2'000, 8);
+  bench(16, 2000, 8);
   for (const std::size_t leaves : {16, 1000}) bench(leaves, 2000, 16, Session::kMostCalls);
-  bench(100'000, 65'000, 50);
-  bench(100'000, 6'250, 50);
+  bench(100'000, 65'000, 25);
+  bench(100'000, 6'250, 25);
   if (only < 0 || only > picture) {
     std::fprintf(stderr, "viewer_bench: there is no picture %d; they are 1 to %d\n", only, picture);
     return 2;
