@@ -8,7 +8,7 @@
 // few ranks are no wave.
 //
 // Lately: the last 64 to 128 slices. Cost: of a visit a few ns, of one that is asked for some 100; each 64
-// slices O(leaves * kinds). Memory: 2 bytes a leaf and kind. Thread safety: none.
+// slices O(leaves * kinds). Memory: 2 bytes a leaf and kind, and 3 KiB a kind. Thread safety: none.
 #pragma once
 
 #include <algorithm>

@@ -35,6 +35,7 @@ void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hiera
 void LongVisits::forget() {
   for (Usual& u : usual_) u.visits.forget();
   next_.visits.forget(), next_.slices = 0;
+  lately_of_all_ = {};
   side_visits_.forget();
   in_rounds_.forget();
   scores_.forget();

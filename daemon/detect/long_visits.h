@@ -39,6 +39,7 @@
 #include "contrast.h"
 #include "episode.h"
 #include "hold_ups.h"
+#include "lengths_lately.h"
 #include "margay/statistics/tail_limit.h"
 #include "node_items.h"
 #include "recurrence.h"

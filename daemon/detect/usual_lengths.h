@@ -84,7 +84,7 @@ class UsualLengths {
   }
   // The probability that one exceeds this; `log` is beyond the threshold.
   double in_tail(std::size_t leaf, std::size_t kind, float log) const;
-  // The part of the visits of all leaves that took as long.
+  // The part of the visits of all leaves that took as long, or longer.
   double part_of_all(std::size_t kind, float log) const;
   // The same of any length, where the bulk is kept, too.
   double beyond(std::size_t leaf, std::size_t kind, float log) const;

@@ -68,6 +68,7 @@ MARGAY_VECTORS void VisitSurprise::settle() {
     const Gathered& g = lengths_[i];
     const float longer = g.log - usual_logs[i];
     if (lately_) {
+      // The mode may take for rarer what most leaves show in others.
       const double part = wins[i] > 1 ? lately_->part(g.kind, g.log) : 0;
       if (part > 0 && part < 1)
         wins[i] = std::min(wins[i], std::max(wins[i] * usual_.part_of_all(g.of_usual, g.log) / part,
