@@ -259,10 +259,6 @@ void BoxPainter::smooth(const QLineF& line, QRgb premultiplied) {
   std::int64_t at = fixed(course.across(course.first + 0.5) - 0.5);
   const std::int64_t step = fixed(course.slope);
   QRgb* to = pixels(0, 0) + course.first * next;
-  const auto both = [&](std::int64_t upper, unsigned part) {
-    to[upper * aside] = over(to[upper * aside], parts_[256 - part]);
-    to[(upper + 1) * aside] = over(to[(upper + 1) * aside], parts_[part]);
-  };
   // Most lines are wholly inside.
   const std::int64_t end = at + step * (course.last - course.first);
   const auto inside = [&](std::int64_t there) {
@@ -272,13 +268,9 @@ void BoxPainter::smooth(const QLineF& line, QRgb premultiplied) {
   for (int i = course.first; i <= course.last; ++i, at += step, to += next) {
     const std::int64_t upper = at >> 32;
     const auto part = static_cast<unsigned>(at >> 24) & 0xff;
-    if (all) {
-      both(upper, part);
-      continue;
-    }
-    if (upper >= course.least && upper <= course.most)
+    if (all || (upper >= course.least && upper <= course.most))
       to[upper * aside] = over(to[upper * aside], parts_[256 - part]);
-    if (upper + 1 >= course.least && upper + 1 <= course.most)
+    if (all || (upper + 1 >= course.least && upper + 1 <= course.most))
       to[(upper + 1) * aside] = over(to[(upper + 1) * aside], parts_[part]);
   }
 }
