@@ -35,7 +35,7 @@ void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hiera
 void LongVisits::forget() {
   for (Usual& u : usual_) u.visits.forget();
   next_.visits.forget(), next_.slices = 0;
-  lately_of_all_ = {};
+  lengths_lately_.forget();
   side_visits_.forget();
   in_rounds_.forget();
   scores_.forget();
@@ -180,8 +180,9 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
   if (look.by_request) {
     visits().measure(seen, false, sums_.slice());
   } else {
-    visits().measure(seen, true, sums_.slice(), &unasked, nullptr, &lately_of_all_);
-    lately_of_all_.end_slice(seen.there);
+    lengths_lately_.reach(look.items.leaves(), seen.state_of.size());
+    visits().measure(seen, true, sums_.slice(), &unasked, nullptr, &lengths_lately_);
+    lengths_lately_.add(visits().judged(), seen.there);
     measure_side_work(look, unasked);
   }
   follow(look.by_request, look.now);

@@ -171,10 +171,10 @@ class LongVisits {
 
   Options options_;
   std::optional<model::Hierarchy> hierarchy_;
-  std::vector<Usual> usual_ = std::vector<Usual>(1);  // by place
-  std::size_t mode_ = 0;                              // the present one's place
-  LengthsLately lately_of_all_;                       // in any mode
-  Usual next_;                                        // of slices that fit none
+  std::vector<Usual> usual_ = std::vector<Usual>(1);             // by place
+  std::size_t mode_ = 0;                                         // the present one's place
+  LengthsLately lengths_lately_{VisitSurprise::kKindsOfLength};  // in any mode
+  Usual next_;                                                   // of slices that fit none
   bool in_next_ = false;
   // Of work beside the job's own: of all modes, of the slice, and which columns these are.
   VisitSurprise side_visits_;

@@ -89,7 +89,7 @@ bool UsualLengths::reach(std::size_t columns) {
 // From the root down: what a node's visits say, and its parent's as so many more. Lengths of a kind fall into
 // few bins: those between the shortest and the longest below the root.
 void UsualLengths::believe() {
-  std::vector<std::array<float, Lengths::kBins>> mixed(parent_.size());
+  std::vector<std::array<float, kBins>> mixed(parent_.size());
   if (of_ == Of::kBulkToo) shorter_.assign(lengths_.size(), {});
   for (std::size_t x = 0; x < kinds(); ++x) {
     const std::size_t first = bins_[x].first, end = bins_[x].end;
@@ -106,23 +106,22 @@ void UsualLengths::believe() {
         mix[b] = (root ? own.count[b] : own.count[b] + kSiblings * theirs[b]) / all;
       float sum = 0, above = 0, excess = 0;
       Tail& t = tails_[k * kinds() + x];
-      const auto edge = [](std::size_t b) { return static_cast<float>(b) / Lengths::kPer + Lengths::kFrom; };
+      const auto edge = [](std::size_t b) { return static_cast<float>(b) / kPer + kFrom; };
       bool median = false, threshold = false;
       for (std::size_t b = first; b < end; ++b) {
         if (!median && sum + mix[b] >= 0.5f)
-          median = true, t.median = edge(b) + (0.5f - sum) / std::max(mix[b], 1e-9f) / Lengths::kPer;
-        if (threshold) above += mix[b], excess += mix[b] * (edge(b) + 0.5f / Lengths::kPer - t.threshold);
+          median = true, t.median = edge(b) + (0.5f - sum) / std::max(mix[b], 1e-9f) / kPer;
+        if (threshold) above += mix[b], excess += mix[b] * (edge(b) + 0.5f / kPer - t.threshold);
         if (!threshold && sum + mix[b] >= 1 - kTailPart) {
           threshold = true;
           const float in = (1 - kTailPart - sum) / std::max(mix[b], 1e-9f);
-          t.threshold = edge(b) + in / Lengths::kPer;
-          above += (1 - in) * mix[b], excess += (1 - in) * mix[b] * (1 - in) / 2 / Lengths::kPer;
+          t.threshold = edge(b) + in / kPer;
+          above += (1 - in) * mix[b], excess += (1 - in) * mix[b] * (1 - in) / 2 / kPer;
         }
         sum += mix[b];
         if (of_ == Of::kBulkToo) shorter_[k * kinds() + x][b + 1] = sum;
       }
-      for (std::size_t b = end; b < Lengths::kBins && of_ == Of::kBulkToo; ++b)
-        shorter_[k * kinds() + x][b + 1] = sum;
+      for (std::size_t b = end; b < kBins && of_ == Of::kBulkToo; ++b) shorter_[k * kinds() + x][b + 1] = sum;
       t.usual = std::exp(t.median);
       const float weight = above * all;
       const bool as_parent = !root && fewest_ < kFewest;
@@ -141,15 +140,14 @@ double UsualLengths::in_tail(std::size_t l, std::size_t x, float log) const {
 }
 
 double UsualLengths::part_of_all(std::size_t x, float log) const {
-  const float at = std::clamp((log - Lengths::kFrom) * Lengths::kPer, 0.0f, Lengths::kBins - 1.0f);
   float beyond = 0;
-  for (std::size_t b = static_cast<std::size_t>(at); b < bins_[x].end; ++b) beyond += lengths_[x].count[b];
+  for (std::size_t b = bin_of(log); b < bins_[x].end; ++b) beyond += lengths_[x].count[b];
   return static_cast<double>(beyond / std::max(counted_[x], 1.0f));
 }
 
 double UsualLengths::beyond(std::size_t l, std::size_t x, float log) const {
   if (log > tail(l, x).threshold) return in_tail(l, x, log);
-  const float at = std::clamp((log - Lengths::kFrom) * Lengths::kPer, 0.0f, Lengths::kBins - 0.001f);
+  const float at = std::clamp((log - kFrom) * kPer, 0.0f, kBins - 0.001f);
   const auto b = static_cast<std::size_t>(at);
   const auto& c = shorter_[above_[l] * kinds() + x];
   const float sum = c[b] + (at - static_cast<float>(b)) * (c[b + 1] - c[b]);
@@ -194,9 +192,7 @@ MARGAY_VECTORS void UsualLengths::add(std::span<const Visit> of_leaf) {
       o.visits += 1;
       if (further > 0) o.beyond += 1, o.excess += further;
     }
-    const float at =
-        std::clamp((v.log - Lengths::kFrom) * Lengths::kPer, 0.0f, static_cast<float>(Lengths::kBins) - 1);
-    const auto bin = static_cast<std::uint16_t>(at);
+    const std::uint16_t bin = bin_of(v.log);
     Bins& bins = bins_[v.kind];
     if (bin < bins.first) bins.first = bin;
     if (bin >= bins.end) bins.end = static_cast<std::uint16_t>(bin + 1);

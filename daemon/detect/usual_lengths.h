@@ -33,6 +33,14 @@ class UsualLengths {
   static constexpr float kTailPart = 0.25f;    // of visits, beyond the threshold
   static constexpr float kLeastExcess = 0.1f;  // of these; mean
 
+  // Lengths fall into bins, by their natural logarithms of slices; what is shorter or longer than all into
+  // the first or the last.
+  static constexpr int kFrom = -14, kTo = 18, kPer = 8;
+  static constexpr std::size_t kBins = (kTo - kFrom) * kPer;
+  static std::uint16_t bin_of(float log) {
+    return static_cast<std::uint16_t>(std::clamp((log - kFrom) * kPer, 0.0f, static_cast<float>(kBins) - 1));
+  }
+
   // What is believed of visits below an inner node.
   struct Tail {
     float median = 0, threshold = 0;  // logarithms
@@ -113,8 +121,6 @@ class UsualLengths {
  private:
   // Below an inner node; sums that fade.
   struct Lengths {
-    static constexpr int kFrom = -14, kTo = 18, kPer = 8;  // natural logarithms of slices
-    static constexpr std::size_t kBins = (kTo - kFrom) * kPer;
     std::array<float, kBins> count{};
   };
   void believe();
@@ -128,12 +134,12 @@ class UsualLengths {
   std::vector<float> counted_;    // the same: visits that these hold
   // By kind: lengths of all nodes fall into bins from the first to before the end.
   struct Bins {
-    std::uint16_t first = Lengths::kBins, end = 0;
+    std::uint16_t first = kBins, end = 0;
   };
   std::vector<Bins> bins_;
-  std::vector<Tail> tails_;                                     // the same
-  std::vector<std::array<float, Lengths::kBins + 1>> shorter_;  // the same: parts, by the ends of bins
-  std::vector<Own> own_;                                        // by leaf * kinds + kind
+  std::vector<Tail> tails_;                            // the same
+  std::vector<std::array<float, kBins + 1>> shorter_;  // the same: parts, by the ends of bins
+  std::vector<Own> own_;                               // by leaf * kinds + kind
   std::vector<std::size_t> path_;  // of the node that visits were added to last, up to the root; times kinds
   std::uint64_t learned_ = 0;
   float fewest_ = kFewest;  // visits below a leaf's node until anything is said

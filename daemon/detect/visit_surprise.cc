@@ -40,15 +40,12 @@ void VisitSurprise::reach(std::size_t columns) {
 
 // A bet on a visit of this length, which the row's cell is told of when it is settled; kNone where nothing is
 // usual.
-std::uint32_t VisitSurprise::bet(const Row& row, std::uint32_t x, const Length& of, float visits,
-                                 bool ended) {
+std::uint32_t VisitSurprise::bet(const Row& row, std::uint32_t x, const Length& of, float visits) {
   if (!row.usual.known(of.kind)) return kNone;
   const UsualLengths::Tail& tail = row.usual.tails[of.kind];
   const std::uint32_t i =
       bets_.add(of.log, row.usual.own[of.kind], tail, row.own[of.kind], row.spread[of.kind]);
-  lengths_[i] = {row.lost + x, row.ratio + x, of.log,   of.length,
-                 tail.usual,   visits,        row.leaf, 2 * x + (of.kind == x ? 0 : 1),
-                 of.kind,      ended};
+  lengths_[i] = {row.lost + x, row.ratio + x, of.log, of.length, tail.usual, visits, of.kind};
   return i;
 }
 
@@ -57,7 +54,7 @@ void VisitSurprise::bet_on_open(const Row& row, std::uint32_t x, float age, floa
   const float log = std::log(age);
   if (log <= row.usual.tails[x].threshold) return;
   open_bets_.push_back(
-      {row.evidence + x, bet(row, x, {x, age, log}, weight, false), kNone, weight > 0 ? 1.0f : -1.0f});
+      {row.evidence + x, bet(row, x, {x, age, log}, weight), kNone, weight > 0 ? 1.0f : -1.0f});
 }
 
 // In the order in which they were made: a cell may have several.
@@ -67,14 +64,11 @@ MARGAY_VECTORS void VisitSurprise::settle() {
   for (std::size_t i = 0; i < wins.size(); ++i) {
     const Gathered& g = lengths_[i];
     const float longer = g.log - usual_logs[i];
-    if (lately_) {
-      // The mode may take for rarer what most leaves show in others.
-      const double part = wins[i] > 1 ? lately_->part(g.kind, g.log) : 0;
-      if (part > 0 && part < 1)
-        wins[i] = std::min(wins[i], std::max(wins[i] * usual_.part_of_all(g.of_usual, g.log) / part,
-                                             VisitBets::on_rare(part, std::log(part))));
-      if (g.ended) lately_->see(g.leaf, g.kind, g.log);
-    }
+    // The mode may take for rarer what most leaves show in others.
+    const double part = lately_ && wins[i] > 1 ? lately_->part(g.kind, g.log) : 0;
+    if (part > 0 && part < 1)
+      wins[i] = std::min(wins[i], std::max(wins[i] * usual_.part_of_all(g.kind, g.log) / part,
+                                           VisitBets::on_rare(part, std::log(part))));
     if (longer <= 0) continue;
     const float usual = one_kind_ ? std::exp(usual_logs[i]) : g.usual;
     *g.lost += g.visits * std::max(0.0f, g.length - usual);
@@ -92,17 +86,16 @@ MARGAY_VECTORS void VisitSurprise::settle() {
 }
 
 void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked,
-                            const Rounds* rounds, LengthsLately* lately) {
+                            const Rounds* rounds, const LengthsLately* lately) {
   one_kind_ = one_kind, lately_ = lately;
   usual_.are_of_one_kind(one_kind);
   const std::size_t leaves = std::min(seen.there.size(), usual_.leaves()), columns = seen.state_of.size();
   reach(columns);
-  if (lately_) lately_->reach(leaves, usual_.kinds());
   for (Grid* g : {&to.evidence, &to.told, &to.lost, &to.ratio}) {
     g->reach(seen.there.size(), columns);
     g->fill(0);
   }
-  seen_.clear();
+  seen_.clear(), judged_.clear();
   for (std::uint32_t l = 0; l < std::min(leaves, seen.spent.rows()); ++l)
     if (seen.there[l])
       measure_leaf(seen, l, to, unasked && !unasked->but_of[l] ? unasked->columns.data() : nullptr, rounds);
@@ -142,11 +135,13 @@ MARGAY_VECTORS void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uin
     const float length = two ? longest[x] : total / n, visits = two ? 1 : n;
     const Length longest_one = see(row, two || n <= 1 ? x : others + x, length / unit);
     std::uint32_t one = kNone;
-    if (asked) one = bet(row, x, longest_one, visits * unit, true);
+    if (asked) one = bet(row, x, longest_one, visits * unit);
+    if (one != kNone) judged_.push_back({l, longest_one.kind, longest_one.log});
     std::uint32_t other = one;
     if (two) {
       const Length mean = see(row, others + x, (total - length) / (n - 1) / unit);
-      if (asked) other = bet(row, x, mean, (n - 1) * unit, true);
+      if (asked) other = bet(row, x, mean, (n - 1) * unit);
+      if (asked && other != kNone) judged_.push_back({l, mean.kind, mean.log});
     }
     if (asked) open_bets_.push_back({row.evidence + x, one, other, 0});
   }

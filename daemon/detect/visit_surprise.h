@@ -31,6 +31,9 @@ namespace margay::detect {
 
 class VisitSurprise {
  public:
+  // Kinds of length, of each column: of the longest, and the mean of the others.
+  static constexpr std::size_t kKindsOfLength = 2;
+
   // Leaves keep their numbers.
   void set_hierarchy(const model::Hierarchy& hierarchy);
   // `one_kind`: the visits of a leaf to a state are of one kind, as those of a loop; those of requests are
@@ -52,9 +55,11 @@ class VisitSurprise {
   struct Rounds {
     const std::vector<float>&now, &before;
   };
-  // `lately`: how long visits were, in any mode; it sees these. Null: that is not asked.
+  // `lately`: how long visits were, in any mode. Null: that is not asked.
   void measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked = nullptr,
-               const Rounds* rounds = nullptr, LengthsLately* lately = nullptr);
+               const Rounds* rounds = nullptr, const LengthsLately* lately = nullptr);
+  // Visits that ended in the slice that was measured, of which something was usual, so that they were bet on.
+  std::span<const UsualLengths::Visit> judged() const { return judged_; }
   // Enough has been seen of visits to this column for something to be usual of all.
   bool knows(std::size_t column) const { return usual_.known_of_all(column); }
   // The slice that was measured is a quiet one, but for these leaves (not 0).
@@ -84,14 +89,12 @@ class VisitSurprise {
     seen_.push_back({row.leaf, kind, std::log(std::max(length, 1e-6f))});
     return {kind, length, seen_.back().log};
   }
-  std::uint32_t bet(const Row& row, std::uint32_t column, const Length& of, float visits, bool ended);
+  std::uint32_t bet(const Row& row, std::uint32_t column, const Length& of, float visits);
   // `weight`: slices in a unit of `age`; less than 0: what that told before is taken off.
   void bet_on_open(const Row& row, std::uint32_t column, float age, float weight);
   void settle();
   void learn_usual(std::span<const UsualLengths::Visit> of_leaf);
 
-  // Kinds of length, of each column: of the longest, and the mean of the others.
-  static constexpr std::size_t kKindsOfLength = 2;
   UsualLengths usual_{kKindsOfLength, UsualLengths::Of::kTail};
   std::vector<OwnLogs> own_;  // by leaf * kinds + kind
   bool one_kind_ = false;
@@ -110,13 +113,12 @@ class VisitSurprise {
   struct Gathered {
     float *lost, *ratio;
     float log, length, usual, visits;
-    std::uint32_t leaf, kind, of_usual;
-    bool ended;
+    std::uint32_t kind;
   };
   VisitBets::Column<Gathered> lengths_{};
   std::vector<Bet> open_bets_;
-  LengthsLately* lately_ = nullptr;        // while it measures
-  std::vector<UsualLengths::Visit> seen_;  // of the newest slice
+  const LengthsLately* lately_ = nullptr;           // while it measures
+  std::vector<UsualLengths::Visit> seen_, judged_;  // of the newest slice
 };
 
 }  // namespace margay::detect

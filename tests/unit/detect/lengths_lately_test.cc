@@ -10,16 +10,18 @@
 namespace margay::detect::test {
 namespace lengths_lately_test {
 
+using Visits = std::vector<UsualLengths::Visit>;
+
 // So many leaves, each with nine visits of e^-4 slices; `leaf` has one of e^-1 besides.
 void slice(LengthsLately& lately, std::uint32_t leaves, std::uint32_t leaf) {
-  for (std::uint32_t l = 0; l < leaves; ++l)
-    for (int i = 0; i < 9; ++i) lately.see(l, 0, -4);
-  if (leaf < leaves) lately.see(leaf, 0, -1);
-  lately.end_slice(std::vector<char>(leaves, 1));
+  Visits visits;
+  for (std::uint32_t l = 0; l < leaves; ++l) visits.insert(visits.end(), 9, {l, 0, -4});
+  if (leaf < leaves) visits.push_back({leaf, 0, -1});
+  lately.add(visits, std::vector<char>(leaves, 1));
 }
 
 TEST(LengthsLately, IsKnownOfWhatMostLeavesHaveHad) {
-  LengthsLately lately;
+  LengthsLately lately(1);
   lately.reach(40, 1);
   for (std::uint32_t leaf = 0; leaf < 20; ++leaf) {
     slice(lately, 40, leaf);
@@ -37,7 +39,7 @@ TEST(LengthsLately, IsKnownOfWhatMostLeavesHaveHad) {
 
 TEST(LengthsLately, FewLeavesAreNoWave) {
   for (const std::uint32_t leaves : {2u, 15u, 16u}) {
-    LengthsLately lately;
+    LengthsLately lately(1);
     lately.reach(leaves, 1);
     for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) slice(lately, leaves, leaf);
     EXPECT_EQ(lately.part(0, -1) > 0, leaves == 16) << leaves;
@@ -45,7 +47,7 @@ TEST(LengthsLately, FewLeavesAreNoWave) {
 }
 
 TEST(LengthsLately, ForgetsWhatHasNotComeAgain) {
-  LengthsLately lately;
+  LengthsLately lately(1);
   lately.reach(20, 1);
   for (std::uint32_t leaf = 0; leaf < 20; ++leaf) slice(lately, 20, leaf);
   int remembered = 0;
@@ -54,22 +56,30 @@ TEST(LengthsLately, ForgetsWhatHasNotComeAgain) {
   EXPECT_LE(remembered, 128);
 }
 
-// Leaves that come, and kinds, and who is gone; lengths beyond all that can be.
+// Leaves that come, and columns, and who is gone; lengths beyond all that can be.
 TEST(LengthsLately, CountsThoseWhoAreThere) {
-  LengthsLately lately;
+  LengthsLately lately(2);
   lately.reach(16, 1);
-  for (std::uint32_t l = 0; l < 16; ++l) lately.see(l, 0, -1);
+  Visits visits;
+  for (std::uint32_t l = 0; l < 16; ++l) visits.push_back({l, 1, -1});
+  lately.add(visits, std::vector<char>(16, 1));
   lately.reach(40, 2);
-  for (std::uint32_t l = 16; l < 36; ++l) lately.see(l, 1, l % 2 ? 1e9f : 30);
-  lately.see(36, 1, -20), lately.see(37, 1, -1e9f);
+  visits.clear();
+  for (std::uint32_t l = 16; l < 36; ++l) visits.push_back({l, 1, l % 2 ? 1e9f : 30});
+  visits.push_back({36, 1, -20}), visits.push_back({37, 1, -1e9f});
   std::vector<char> there(40, 0);
   std::fill_n(there.begin(), 31, 1);
-  lately.end_slice(there);
-  EXPECT_EQ(lately.part(0, -1), 1);
+  lately.add(visits, there);
+  EXPECT_EQ(lately.part(2, -1), 1) << "the second kind of the first column";
   EXPECT_DOUBLE_EQ(lately.part(1, 30), 20.0 / 22);
   there.assign(40, 1);
-  lately.end_slice(there);
-  EXPECT_EQ(lately.part(0, -1), 0) << "16 of 40";
+  lately.add({}, there);
+  EXPECT_EQ(lately.part(2, -1), 0) << "16 of 40";
+  lately.forget();
+  lately.reach(16, 2);
+  slice(lately, 16, 16);
+  EXPECT_EQ(lately.part(0, -4), 1);
+  EXPECT_EQ(lately.part(1, 30), 0);
 }
 
 // A long piece of work goes through a machine of 16, one after the other; what is usual knows only short
@@ -79,7 +89,8 @@ TEST(LengthsLately, WhatGoesThroughTheMachineSurprisesOnce) {
   const auto nats = [&](bool with, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     Leaves<Surprise> leaves(hosts_of(4, 4));
-    LengthsLately lately;
+    LengthsLately lately(VisitSurprise::kKindsOfLength);
+    lately.reach(leaves.size(), 1);
     leaves.one_kind = true;
     if (with) leaves.judge.lately = &lately;
     const auto slice = [&](std::uint32_t who, float length) {
@@ -87,7 +98,7 @@ TEST(LengthsLately, WhatGoesThroughTheMachineSurprisesOnce) {
         for (int i = 0; i < 10; ++i) leaves.spend(l, 1e-3f, block(random, l));
       leaves.spend(who, 1e-3f, length);
       leaves.slice();
-      lately.end_slice(std::vector<char>(leaves.size(), 1));
+      lately.add(leaves.judge.judged(), std::vector<char>(leaves.size(), 1));
       return static_cast<double>(leaves.judge.evidence()[who][0]);
     };
     leaves.live(50, 10, block, random);

@@ -20,7 +20,7 @@ class Surprise : public VisitSurprise {
   void measure(const VisitsSeen& seen, bool one_kind) {
     VisitSurprise::measure(seen, one_kind, told_, nullptr, nullptr, lately);
   }
-  LengthsLately* lately = nullptr;
+  const LengthsLately* lately = nullptr;
   const Grid& evidence() const { return told_.evidence; }
   const Grid& told() const { return told_.told; }
   const Grid& lost() const { return told_.lost; }
