@@ -40,7 +40,7 @@ void Triangles::Free::operator()(double* p) const {
 
 }  // namespace internal
 
-Batch::Impl::Impl(Options& o, std::span<const Column> columns)
+Batch::Impl::Impl(Options& o, std::span<const Column> columns, bool one_path)
     : op(o.op),
       tree(std::move(o.tree)),
       states(o.states),
@@ -49,11 +49,12 @@ Batch::Impl::Impl(Options& o, std::span<const Column> columns)
       budget(o.memory_budget_bytes),
       tie(o.tie_bits ? *o.tie_bits
                      : internal::default_tie(internal::cells_of(tree.leaf_count(), slices), states)),
-      entries(internal::is_unidimensional(op) ? 0 : triangle_size(slices)),
-      sums((rows_are_leaves() ? tree.leaf_count() : tree.size()) * slices * stride(), 0.0),
+      entries(keeps_triangles(op, one_path) ? triangle_size(slices) : 0),
+      sums(one_path ? 0 : (rows_are_leaves() ? tree.leaf_count() : tree.size()) * slices * stride(), 0.0),
       a((temporal() ? 1 : tree.size()) * entries),
       b((temporal() ? 1 : tree.size()) * entries),
       scratch((states + 1) * internal::padded_rows(slices)) {
+  if (one_path) return;
   measure_leaves(columns);
   measure_nodes();
 }
@@ -168,6 +169,12 @@ std::vector<Part> Batch::Impl::parts_of_row(std::span<const double> row, double 
 
 bool Batch::Impl::find_parts(double p, internal::Patience& patience, std::vector<Part>& parts) {
   parts.clear();
+  if (path) {
+    if (!path->set_p(0, p)) return false;  // p is checked
+    auto found = path->partition(0, [&] { return patience.ask(); });
+    if (found) parts = std::move(found->parts);
+    return found.has_value();
+  }
   if (apart) {
     parts = apart->parts(p);
     return true;
@@ -200,6 +207,10 @@ bool Batch::Impl::find_parts(double p, internal::Patience& patience, std::vector
 
 void Batch::Impl::measure_by_table(Part& part) const {
   if (apart) return apart->measure(part);
+  if (path) {
+    part = path->measured(part.node, part.first, part.last);
+    return;
+  }
   const auto first = static_cast<std::size_t>(part.first.value - origin.value);
   const auto last = static_cast<std::size_t>(part.last.value - origin.value);
   const bool all = part.node == kAllLeaves;
@@ -213,6 +224,15 @@ void Batch::Impl::measure_by_table(Part& part) const {
   const bool one_cell = !all && first == last && tree.is_leaf(part.node);
   part.loss = one_cell ? 0.0 : std::max(0.0, total - (a.data()[at] - top));
   part.gain = top - part.loss;
+}
+
+void Batch::Impl::measure_exactly(Partition& partition) const {
+  if (path) {
+    if (auto measured = path->evaluate(partition)) partition = std::move(*measured);
+    return;
+  }
+  for (Part& part : partition.parts) measure_exactly(part);
+  internal::sum_up(partition);
 }
 
 void Batch::Impl::measure_exactly(Part& part) const {
@@ -287,6 +307,19 @@ Part Batch::measured(NodeIndex node, SliceIndex first, SliceIndex last) const {
   return part;
 }
 
+Spatiotemporal::Options Batch::Impl::path_options(const Options& o, std::size_t slices) {
+  Spatiotemporal::Options out;
+  out.tree = o.tree;
+  out.states = o.states;
+  out.window = slices;
+  out.p = {0};
+  out.first_slice = o.first_slice;
+  out.memory_budget_bytes = o.memory_budget_bytes;
+  out.tie_bits = o.tie_bits;
+  out.tables = Spatiotemporal::Tables::kOnePath;
+  return out;
+}
+
 std::uint64_t Batch::memory_needed(const Options& o, std::size_t slices) {
   using internal::sat_add;
   using internal::sat_mul;
@@ -302,15 +335,23 @@ std::uint64_t Batch::memory_needed(const Options& o, std::size_t slices) {
   return apart ? sat_add(own, internal::Unidimensional::memory_needed(o, slices)) : own;
 }
 
+std::uint64_t Batch::least_memory(const Options& o, std::size_t slices) {
+  const std::uint64_t whole = memory_needed(o, slices);
+  if (o.op != Operator::kSpatiotemporal || slices > internal::kMaxWindow) return whole;
+  return std::min(whole, Spatiotemporal::memory_needed(Impl::path_options(o, slices)));
+}
+
 Result<Batch> Batch::create(Options options, std::span<const Column> columns) {
   const double any_p[] = {0};
   if (auto ok = internal::check_options(options.states, columns.size(), any_p, options.tie_bits); !ok) {
     return tl::unexpected(ok.error());
   }
-  const std::uint64_t need = memory_needed(options, columns.size());
-  if (auto ok = internal::check_budget(need, options.memory_budget_bytes); !ok) {
+  const std::uint64_t least = least_memory(options, columns.size());
+  if (auto ok = internal::check_budget(least, options.memory_budget_bytes); !ok) {
     return tl::unexpected(ok.error());
   }
+  const std::uint64_t whole = memory_needed(options, columns.size());
+  const bool one_path = whole > options.memory_budget_bytes;
   for (std::size_t t = 0; t < columns.size(); ++t) {
     const std::int64_t slice = options.first_slice.value + static_cast<std::int64_t>(t);
     if (auto ok = internal::check_column(columns[t], options.tree.leaf_count(), options.states, slice); !ok) {
@@ -318,7 +359,15 @@ Result<Batch> Batch::create(Options options, std::span<const Column> columns) {
     }
   }
   try {
-    auto impl = std::make_unique<Impl>(options, columns);
+    std::unique_ptr<Spatiotemporal> path;
+    if (one_path) {
+      auto made = rebuild(Impl::path_options(options, columns.size()), columns);
+      if (!made) return tl::unexpected(made.error());
+      made->settle();
+      path = std::make_unique<Spatiotemporal>(std::move(*made));
+    }
+    auto impl = std::make_unique<Impl>(options, columns, one_path);
+    impl->path = std::move(path);
     if (internal::is_unidimensional(impl->op)) {
       options.tree = impl->tree;
       auto apart = internal::Unidimensional::create(options, columns);
@@ -327,8 +376,8 @@ Result<Batch> Batch::create(Options options, std::span<const Column> columns) {
     }
     return Batch(std::move(impl));
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kLimit,
-                "partition: the system refused " + std::to_string(need) + " bytes for the tables");
+    return fail(ErrorCode::kLimit, "partition: the system refused " +
+                                       std::to_string(one_path ? least : whole) + " bytes for the tables");
   }
 }
 
@@ -343,22 +392,19 @@ Result<Partition> Batch::solve(double p, const std::function<bool()>& go_on) {
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kLimit, "partition: the system refused the memory of a solution");
   }
-  for (Part& part : out.parts) impl_->measure_exactly(part);
-  internal::sum_up(out);
+  impl_->measure_exactly(out);
   return out;
 }
 
 void Batch::evaluate(Partition& partition) const {
-  for (Part& part : partition.parts) impl_->measure_exactly(part);
-  internal::sum_up(partition);
+  impl_->measure_exactly(partition);
 }
 
 Partition Batch::whole() const {
   Partition out;
   out.p = 1;
   out.parts.push_back(impl_->part(impl_->temporal() ? kAllLeaves : impl_->tree.root(), 0, impl_->slices - 1));
-  impl_->measure_exactly(out.parts[0]);
-  internal::sum_up(out);
+  impl_->measure_exactly(out);
   return out;
 }
 
@@ -368,7 +414,6 @@ Partition Batch::microscopic() const {
   const auto add = [&](NodeIndex node) {
     for (std::size_t t = 0; t < impl_->slices; t += length) {
       out.parts.push_back(impl_->part(node, t, t + length - 1));
-      impl_->measure_exactly(out.parts.back());
     }
   };
   if (impl_->temporal()) {
@@ -376,10 +421,13 @@ Partition Batch::microscopic() const {
   } else {
     for (const LeafPosition leaf : tree().leaves_under(tree().root())) add(tree().leaf_node(leaf));
   }
-  internal::sum_up(out);
+  impl_->measure_exactly(out);
   return out;
 }
 
+bool Batch::keeps_tables() const {
+  return impl_->path == nullptr;
+}
 const TreeShape& Batch::tree() const {
   return impl_->tree;
 }

@@ -13,6 +13,8 @@
 #include "cell_check.h"
 #include "lines.h"
 #include "margay/partition/batch.h"
+#include "margay/partition/spatiotemporal.h"
+#include "patience.h"
 #include "unidimensional.h"
 
 namespace margay::partition {
@@ -33,34 +35,6 @@ class Triangles {
     void operator()(double* p) const;
   };
   std::unique_ptr<double[], Free> memory_;
-};
-
-// Asks a caller's go_on now and then: before each solution, and within one after kStep entries were combined.
-class Patience {
- public:
-  explicit Patience(const std::function<bool()>& go_on) : go_on_(go_on) {}
-  // Both false from the first refusal on.
-  bool next_solution() {
-    work_ = 0;
-    return ask();
-  }
-  bool after(double work) {
-    work_ += work;
-    if (work_ < kStep) return !ended_;
-    work_ = 0;
-    return ask();
-  }
-  bool ended() const { return ended_; }
-
- private:
-  static constexpr double kStep = 5e7;  // some 10 to 30 ms
-  bool ask() {
-    if (!ended_ && go_on_ && !go_on_()) ended_ = true;
-    return !ended_;
-  }
-  const std::function<bool()>& go_on_;
-  double work_ = 0;
-  bool ended_ = false;
 };
 
 // Sums v*log2(ratio), ratio finite and >= 0, in batches.
@@ -118,8 +92,9 @@ struct Batch::Impl {
   internal::Triangles best;         // per node, at the p solved last; made by the first solution
   internal::Triangles scratch;
   std::optional<internal::Unidimensional> apart;  // kSpatial and kProduct: what these are solved with
+  std::unique_ptr<Spatiotemporal> path;           // no tables are kept: in place of sums and triangles
 
-  Impl(Options& options, std::span<const Column> columns);
+  Impl(Options& options, std::span<const Column> columns, bool one_path);
 
   bool temporal() const { return op == Operator::kTemporal; }
   bool rows_are_leaves() const { return op != Operator::kSpatiotemporal; }
@@ -148,6 +123,10 @@ struct Batch::Impl {
     return t * t * t / 6 + t * t;
   }
 
+  static bool keeps_triangles(Operator op, bool one_path) {
+    return !internal::is_unidimensional(op) && !one_path;
+  }
+  static Spatiotemporal::Options path_options(const Options& options, std::size_t slices);
   void measure_leaves(std::span<const Column> columns);
   void measure_nodes();
   // Completes the triangle `table` of node k, which holds the sum of its children's (nothing for a leaf).
@@ -167,6 +146,7 @@ struct Batch::Impl {
   // Loss and gain from the triangles: O(slices of the part).
   void measure_by_table(Part& part) const;
   // Cell by cell: every term of the loss is small where the cells are alike.
+  void measure_exactly(Partition& partition) const;
   void measure_exactly(Part& part) const;
   void measure_area_exactly(Part& part, std::size_t first, std::size_t last) const;
   void measure_interval_exactly(Part& part, std::size_t first, std::size_t last) const;

@@ -35,6 +35,18 @@ tl::unexpected<Error> no_memory() {
   return fail(ErrorCode::kLimit, "partition: the system refused the memory of a search for significant p");
 }
 
+// Where no tables are kept there is nothing to search in.
+Status check_tables(const Batch& model, const Search::Model& m) {
+  if (model.keeps_tables()) return {};
+  Batch::Options options;
+  options.tree = m.tree;
+  options.states = m.states;
+  return fail(ErrorCode::kLimit, "partition: the search for significant p needs " +
+                                     std::to_string(Batch::memory_needed(options, m.slices)) +
+                                     " bytes for its tables, the memory budget is " +
+                                     std::to_string(m.budget) + " bytes");
+}
+
 // The parts of one partition by what they cover, each with its place.
 class Places {
  public:
@@ -75,6 +87,7 @@ class Places {
 }  // namespace
 
 Result<SignificantP> significant_p(Batch& model, const SearchOptions& options) {
+  if (auto ok = check_tables(model, Search::model_of(model)); !ok) return tl::unexpected(ok.error());
   internal::Patience patience(options.go_on);
   try {
     if (auto& apart = Search::model_of(model).apart)
@@ -121,6 +134,7 @@ Result<std::vector<double>> strengths(Batch& model, const Partition& partition,
                                       const SearchOptions& options) {
   if (auto ok = internal::check_p(partition.p); !ok) return tl::unexpected(ok.error());
   Search::Model& m = Search::model_of(model);
+  if (auto ok = check_tables(model, m); !ok) return tl::unexpected(ok.error());
   if (m.apart)
     return fail(ErrorCode::kInvalidArgument,
                 "partition: strengths are of parts in time, or in space and time at once");

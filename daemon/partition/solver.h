@@ -112,15 +112,19 @@ class Solver {
   virtual void reshaped() = 0;
   // Brings the tables up to date.
   virtual void settle() = 0;
-  // REQUIRES: settled. The optimal parts, depth first.
-  virtual void walk(std::size_t q, std::vector<Block>& parts) const = 0;
+  // REQUIRES: settled. The optimal parts, depth first. False: `go_on`, asked now and then, ended it.
+  using GoOn = std::function<bool()>;
+  virtual bool walk(std::size_t q, std::vector<Block>& parts, const GoOn& go_on) = 0;
   virtual std::uint64_t entries_written() const = 0;
 };
 
 // Tables of 32 or of 64 bits an entry.
 std::unique_ptr<Solver> make_compact_solver(Ground& ground);
 std::unique_ptr<Solver> make_exact_solver(Ground& ground);
+// Of 64 bits, of one path at a time.
+std::unique_ptr<Solver> make_path_solver(Ground& ground);
 // Bytes of all tables.
 std::uint64_t tables_memory(std::uint64_t nodes, std::size_t window, std::size_t p, bool exact);
+std::uint64_t path_memory(const TreeShape& tree, std::size_t window);
 
 }  // namespace margay::partition::internal

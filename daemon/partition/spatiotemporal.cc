@@ -43,6 +43,7 @@ struct Spatiotemporal::Impl {
 
   Ground g;
   std::unique_ptr<internal::Solver> solver;
+  Tables tables;
   std::vector<double> durations;  // of the slices of the window, by t % window
   std::vector<std::uint32_t> free_slots;
   std::size_t slots;
@@ -51,7 +52,8 @@ struct Spatiotemporal::Impl {
 
   Impl(Options& o, const internal::Kernels* kernels)
       : g(ground_of(o, kernels)),
-        solver(g.precise ? internal::make_exact_solver(g) : internal::make_compact_solver(g)),
+        solver(solver_of(o.tables, g)),
+        tables(o.tables),
         durations(o.window, 1.0),
         slots(g.tree.size()),
         budget(o.memory_budget_bytes),
@@ -59,11 +61,22 @@ struct Spatiotemporal::Impl {
     g.make_room_for_waiting();
   }
 
+  static std::unique_ptr<internal::Solver> solver_of(Tables tables, Ground& ground) {
+    switch (tables) {
+      case Tables::kExact:
+        return internal::make_exact_solver(ground);
+      case Tables::kCompact:
+        return internal::make_compact_solver(ground);
+      case Tables::kOnePath:
+        break;
+    }
+    return internal::make_path_solver(ground);
+  }
   static Ground ground_of(Options& o, const internal::Kernels* kernels) {
     if (o.leaf_weights.empty()) o.leaf_weights.assign(o.tree.leaf_count(), 1.0);
     const double a_leaf = static_cast<double>(o.window) * o.longest_slice;
     const double most = std::max(sum_of(o.leaf_weights), static_cast<double>(o.most_leaves)) * a_leaf;
-    const bool precise = o.tables == Tables::kExact;
+    const bool precise = o.tables != Tables::kCompact;
     internal::PrefixSums sums(o.tree.size(), o.states, o.window, most, precise);
     std::vector<std::uint32_t> slot(o.tree.size()), position = positions(o.tree);
     for (std::uint32_t k = 0; k < slot.size(); ++k) slot[k] = k;
@@ -110,6 +123,7 @@ struct Spatiotemporal::Impl {
   }
   // Puts what waits into the sums, in a window whose last complete slice is before `until`.
   void append_waiting(Count until) {
+    if (g.waiting_slices == 0) return;
     const Count end = std::exchange(g.end, until);
     for (const NodeIndex k : g.tree.post_order()) g.append_waiting(k);
     g.waiting_slices = 0;
@@ -201,18 +215,23 @@ Spatiotemporal::~Spatiotemporal() = default;
 
 namespace {
 
-std::uint64_t memory_of(std::uint64_t nodes, std::size_t states, std::size_t window, std::size_t p,
-                        bool exact) {
+// nodes: room for so many, if that is more than the tree has.
+std::uint64_t memory_of(const TreeShape& tree, std::uint64_t nodes, std::size_t states, std::size_t window,
+                        std::size_t p, Spatiotemporal::Tables tables) {
   using internal::sat_add;
-  return sat_add(
-      internal::tables_memory(nodes, window, p, exact),
-      sat_add(internal::PrefixSums::memory(nodes, states, window), Ground::waiting_memory(nodes, states)));
+  nodes = std::max<std::uint64_t>(nodes, tree.size());
+  const std::uint64_t of_tables =
+      tables == Spatiotemporal::Tables::kOnePath
+          ? internal::path_memory(tree, window)
+          : internal::tables_memory(nodes, window, p, tables == Spatiotemporal::Tables::kExact);
+  return sat_add(of_tables, sat_add(internal::PrefixSums::memory(nodes, states, window),
+                                    Ground::waiting_memory(nodes, states)));
 }
 
 }  // namespace
 
 std::uint64_t Spatiotemporal::memory_needed(const Options& o) {
-  return memory_of(o.tree.size(), o.states, o.window, o.p.size(), o.tables == Tables::kExact);
+  return memory_of(o.tree, 0, o.states, o.window, o.p.size(), o.tables);
 }
 
 std::vector<std::string> Spatiotemporal::instruction_sets() {
@@ -312,8 +331,7 @@ Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> 
                                        " in all; this engine was made for " +
                                        std::to_string(g.most / a_leaf));
   // Places of nodes that leave are kept for others.
-  const std::uint64_t need =
-      memory_of(std::max(tree.size(), slots), g.states, g.window, g.p.size(), g.precise);
+  const std::uint64_t need = memory_of(tree, slots, g.states, g.window, g.p.size(), tables);
   if (auto ok = internal::check_budget(need, budget); !ok) return ok;
   std::vector<bool> used(g.tree.size(), false);
   std::vector<std::uint32_t> new_position = positions(tree);
@@ -369,7 +387,7 @@ void Spatiotemporal::settle() {
   impl_->solver->settle();
 }
 
-Result<Partition> Spatiotemporal::partition(std::size_t p_index) {
+Result<Partition> Spatiotemporal::partition(std::size_t p_index, const std::function<bool()>& go_on) {
   if (p_index >= p().size()) {
     return fail(ErrorCode::kInvalidArgument,
                 "partition: p number " + std::to_string(p_index) + " of " + std::to_string(p().size()));
@@ -378,7 +396,8 @@ Result<Partition> Spatiotemporal::partition(std::size_t p_index) {
   Partition out;
   out.p = p()[p_index];
   std::vector<Block> blocks;
-  impl_->solver->walk(p_index, blocks);
+  if (!impl_->solver->walk(p_index, blocks, go_on))
+    return fail(ErrorCode::kTimeout, "partition: the solution was ended before it was done");
   for (const Block& b : blocks) out.parts.push_back(impl_->part_of(b));
   internal::sum_up(out);
   return out;

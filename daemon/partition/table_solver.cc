@@ -17,7 +17,8 @@ int ceil_log2(double x) {
 }  // namespace
 
 template <class T>
-TableSolver<T>::TableSolver(Ground& ground) : g_(ground), triangle_(ground.window), tables_(ground.p.size()) {
+TableSolver<T>::TableSolver(Ground& ground, bool lent)
+    : g_(ground), triangle_(ground.window), tables_(ground.p.size()), lent_(lent) {
   for (std::size_t n = 1; n <= ground.window; ++n)
     for (std::size_t e = 0; e < kRests; ++e) {
       const double now = static_cast<double>(n), more = std::ldexp(1.0, static_cast<int>(e));
@@ -27,10 +28,17 @@ TableSolver<T>::TableSolver(Ground& ground) : g_(ground), triangle_(ground.windo
 }
 
 template <class T>
+TableSolver<T>::TableSolver(Ground& ground, Lent) : TableSolver(ground, true) {}
+
+template <class T>
+TableSolver<T>::TableSolver(Ground& ground) : TableSolver(ground, false) {}
+
+template <class T>
 void TableSolver<T>::reshaped() {
   const std::size_t nodes = g_.tree.size();
   for (auto& tables : tables_) {
     tables.resize(std::max(tables.size(), nodes), nullptr);
+    if (lent_) continue;
     std::size_t missing = 0;
     for (const std::uint32_t slot : g_.slot) missing += tables[slot] == nullptr;
     if (missing == 0) continue;
@@ -166,22 +174,18 @@ void TableSolver<T>::solve_columns_at(std::size_t q, NodeIndex k, Count j, std::
   for (std::size_t c = 0; c < n; ++c) {
     const Count column = j + c;
     const std::size_t blocks = static_cast<std::size_t>(column / kTile - oldest + 1);
-    if (!children.empty()) {
+    const std::int64_t* split = nullptr;
+    if (lent_split_ != nullptr) {
+      split = lent_split_ + split_at(column);
+    } else if (!children.empty()) {
+      split = s.split.data();
       std::fill_n(s.split.begin(), blocks * kRows, 0);
       for (const NodeIndex child : children)
         kernels().gather(table(q, child), {across, places_.data(), oldest, column}, scale_of(child).shift,
                          s.split.data());
     }
-    bases[c] = {s.a[c].data(),
-                s.b[c].data(),
-                children.empty() ? nullptr : s.split.data(),
-                1 - g_.p[q],
-                g_.tie,
-                scale.to_units,
-                scale.shift,
-                blocks,
-                begin,
-                static_cast<std::size_t>(column - from),
+    bases[c] = {s.a[c].data(),    s.b[c].data(), split,  1 - g_.p[q], g_.tie,
+                scale.to_units,   scale.shift,   blocks, begin,       static_cast<std::size_t>(column - from),
                 s.awake[c].data()};
     kernels().base(bases[c], s.base[c].data());
     std::copy_n(s.base[c].begin(), blocks * kRows, s.out[c].begin());
@@ -280,17 +284,49 @@ void TableSolver<T>::solve_node(NodeIndex k, Count fresh, Scratch& s) {
   }
 }
 
+// Tiles move with the oldest tile row only.
+template <class T>
+void TableSolver<T>::find_places() {
+  const Count oldest = g_.begin / kTile;
+  if (!places_.empty() && places_oldest_ == oldest) return;
+  triangle_.places(oldest, places_);
+  places_oldest_ = oldest;
+}
+
+template <class T>
+void TableSolver<T>::solve_lent(std::size_t q, NodeIndex k, T* own, const std::int64_t* split) {
+  find_places();
+  if (lent_scratch_.kept.empty()) lent_scratch_ = make_scratch();
+  tables_[q][g_.slot_of(k)] = own;
+  lent_split_ = split;
+  only_p_ = q;
+  for (Count j = g_.begin; j < g_.end; j += kMostColumns) {
+    const std::size_t n = static_cast<std::size_t>(std::min<Count>(kMostColumns, g_.end - j));
+    solve_columns(k, j, n, j + n - 1, lent_scratch_);
+  }
+  only_p_ = kAllP;
+  lent_split_ = nullptr;
+  written_ += std::exchange(lent_scratch_.written, 0);
+}
+
+template <class T>
+void TableSolver<T>::add_lent(const T* child, bool first, std::int64_t* split) {
+  const Count oldest = g_.begin / kTile;
+  find_places();
+  for (Count j = g_.begin; j < g_.end; ++j) {
+    std::int64_t* const to = split + split_at(j);
+    if (first) std::fill_n(to, static_cast<std::size_t>(j / kTile - oldest + 1) * kRows, 0);
+    kernels().gather(child, {triangle_.across(), places_.data(), oldest, j}, 0, to);
+  }
+}
+
 // Each node once, children first; subtrees by all threads, what lies above by this one. Every entry is made
 // from the same numbers whoever makes it, so the result does not depend on the threads.
 template <class T>
 void TableSolver<T>::settle() {
   const Count fresh = std::max(solved_, g_.begin);
   if (fresh == g_.end && !any_changed_) return;
-  // Tiles move with the oldest tile row only.
-  if (const Count oldest = g_.begin / kTile; places_.empty() || places_oldest_ != oldest) {
-    triangle_.places(oldest, places_);
-    places_oldest_ = oldest;
-  }
+  find_places();
   const auto order = g_.tree.post_order();
   const std::size_t threads =
       std::min({g_.threads, ranges_.size(), std::max<std::size_t>(1, order.size() / kNodesWorthAThread)});

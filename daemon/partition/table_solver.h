@@ -31,7 +31,16 @@ struct Slab {
 template <class T>
 class TableSolver final : public Solver {
  public:
+  // How an area is optimal.
+  struct Choice {
+    enum class Way { kWhole, kInSpace, kInTime } way;
+    Count cut = 0;  // kInTime: the last slice of its left part
+  };
+  // Whose tables are lent(), of one node at a time (path_solver.cc).
+  enum class Lent { kTables };
+
   explicit TableSolver(Ground& ground);
+  TableSolver(Ground& ground, Lent);
 
   void amended(NodeIndex k, Count t) override {
     Changed& c = changed_[k.value];
@@ -53,8 +62,20 @@ class TableSolver final : public Solver {
   }
   void reshaped() override;
   void settle() override;
-  void walk(std::size_t q, std::vector<Block>& parts) const override;
+  bool walk(std::size_t q, std::vector<Block>& parts, const GoOn& go_on) override;
   std::uint64_t entries_written() const override { return written_; }
+
+  // LENT TABLES, of 64 bits an entry. A node is solved in `own` (table_entries() long), from `split`, the
+  // sums over its children: the rows of each column of the window, one column behind the other (nullptr: a
+  // leaf).
+  static std::size_t table_entries(std::size_t window) { return RingTriangle(window).size_with_bounds(); }
+  static std::size_t split_entries(std::size_t window) { return RingTriangle(window).size(); }
+  // At p number q, of all the window. The sums of the node must be complete.
+  void solve_lent(std::size_t q, NodeIndex k, T* own, const std::int64_t* split);
+  // Adds a child's table to the sums; `first`: these are not set yet.
+  void add_lent(const T* child, bool first, std::int64_t* split);
+  // REQUIRES: solved, in a window that holds the block.
+  Choice choose_lent(std::size_t q, const Block& block, T* own, const std::int64_t* split);
 
  private:
   static constexpr std::size_t kAllP = ~std::size_t{0};
@@ -63,6 +84,8 @@ class TableSolver final : public Solver {
   // 12 units at worst, for their unit is 2^-50 of the largest value and doubles have 53 bits. A margin that
   // is too wide only lets a tile row rest a little shorter.
   static constexpr T kRounding = 32;
+
+  TableSolver(Ground& ground, bool lent);
 
   // Amended slices lie in [first, last]; none if first > last.
   struct Changed {
@@ -112,7 +135,14 @@ class TableSolver final : public Solver {
   void solve_node(NodeIndex k, Count fresh, Scratch& s);
   void solve_columns(NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
   void solve_columns_at(std::size_t q, NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
-  T value_of(std::size_t q, const Block& block, double* scratch) const;
+  void find_places();
+  // Of column j, in sums that were lent.
+  std::size_t split_at(Count j) const {
+    const Count tiles = j / kTile - g_.begin / kTile;
+    return static_cast<std::size_t>((tiles + 1) * (tiles * kTile / 2 + j % kTile) * kRows);
+  }
+  Choice choose(std::size_t q, const Block& block) const;
+  T value_of(std::size_t q, const Block& block) const;
   T split_of(std::size_t q, const Block& block) const;
 
   Ground& g_;
@@ -130,6 +160,9 @@ class TableSolver final : public Solver {
   bool any_changed_ = false;
   std::size_t only_p_ = kAllP;
   std::uint64_t written_ = 0;
+  bool lent_ = false;
+  const std::int64_t* lent_split_ = nullptr;  // of the node that is worked on
+  Scratch lent_scratch_;
   // Work for threads: ranges of post_order() made of whole subtrees, and the nodes above them.
   struct Range {
     std::size_t begin, end;

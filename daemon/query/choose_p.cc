@@ -76,6 +76,7 @@ ChosenP noise_p(const Model& model) {
 
 Result<ChosenP> lower_for(ChosenP chosen, partition::Batch& batch, std::span<const partition::Area> areas,
                           const std::function<bool()>& go_on) {
+  if (!batch.keeps_tables()) return chosen;
   const auto p = partition::automatic_p([&](double at) { return batch.solve(at, go_on); }, batch.tree(),
                                         chosen.p, areas);
   if (!p) return tl::unexpected(p.error());

@@ -66,12 +66,13 @@ Result<partition::Batch> measure(const Model& model, partition::Operator op, std
   return partition::Batch::create(std::move(options), columns);
 }
 
-std::uint64_t table_bytes(const Model& model, partition::Operator op) {
+std::uint64_t table_bytes(const Model& model, partition::Operator op, std::uint64_t budget) {
   partition::Batch::Options options;
   options.op = op;
   options.tree = model.tree;
   options.states = model.states;
-  return partition::Batch::memory_needed(options, model.slices);
+  const std::uint64_t whole = partition::Batch::memory_needed(options, model.slices);
+  return whole <= budget ? whole : partition::Batch::least_memory(options, model.slices);
 }
 
 }  // namespace
@@ -101,14 +102,16 @@ Result<ViewMaker::Place> ViewMaker::place_of(const ViewRequest& request) {
   if (Status ok = refresh(); !ok) return tl::unexpected(ok.error());
   StretchLimits limits;
   if (options_.live) limits.unsettled = options_.unsettled;
-  limits.most_slices =
+  const SlicesThatFit fit =
       slices_that_fit(request, *resume_, options_.memory_bytes / 2, options_.memory_bytes / 4);
+  limits.most_slices = fit.most;
+  limits.usual_slices = fit.with_tables;
   const auto stretch = locate(request, *resume_, *extent_, limits);
   if (!stretch) return tl::unexpected(stretch.error());
   const auto key = [&](partition::Operator cuts) {
     return key_of(request, cuts, *stretch, *resume_, extent_->end);
   };
-  Place out{*stretch, key(request.cuts), {}};
+  Place out{*stretch, key(request.cuts), {}, fit.with_tables};
   for (const auto& [name, cuts] : partition::kOperatorNames)
     if (cuts != request.cuts) out.other_cuts.push_back(key(cuts));
   return out;
@@ -134,9 +137,10 @@ Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& requ
     for (const std::string& note : read->notes) head.add_notes(clean_utf8(note));
   }
   if (!go_on()) return fail(ErrorCode::kTimeout, "ended");
-  const std::uint64_t bytes = bytes_of(model) + table_bytes(model, request.cuts);
+  const std::uint64_t budget = options_.memory_bytes / 2;
+  const std::uint64_t bytes = bytes_of(model) + table_bytes(model, request.cuts, budget);
   made_.shrink(options_.memory_bytes - std::min(options_.memory_bytes, bytes), 0);
-  auto batch = measure(model, request.cuts, options_.memory_bytes / 2);
+  auto batch = measure(model, request.cuts, budget);
   if (!batch) return tl::unexpected(batch.error());
   auto out = std::make_shared<Made>(Made{std::move(model), std::move(head), std::move(*batch), {}, {}, {}});
   made_.put(place.key, out, bytes);
@@ -162,9 +166,12 @@ Result<Zoomed> ViewMaker::read(const ViewRequest& request, const Place& place, c
 
 Result<ChosenP> ViewMaker::choose(const ViewRequest& request, Made& made, const GoOn& go_on) {
   if (request.p) return ChosenP{*request.p, "asked", ""};
-  if (request.policy == ViewRequest::Policy::kNoise) {
+  const bool by_fall = request.policy == ViewRequest::Policy::kJump;
+  if (!by_fall || !made.batch.keeps_tables()) {
     if (!made.noise) made.noise = noise_p(made.model);
-    return *made.noise;
+    ChosenP noise = *made.noise;
+    if (by_fall) noise.why = "where quality falls most is not known of so many slices; " + noise.why;
+    return noise;
   }
   if (!made.jump) {
     const TimeNs until = clock_.monotonic() + options_.curve_patience;
@@ -178,6 +185,11 @@ Result<ChosenP> ViewMaker::choose(const ViewRequest& request, Made& made, const 
 // The significant p: all of them where that is done in time, else those of the certified curve.
 Status ViewMaker::search(Made& made, const GoOn& go_on) {
   if (made.curve) return {};
+  if (!made.batch.keeps_tables()) {  // a single point of it would take as long as the picture
+    made.curve.emplace();
+    made.curve->complete = false;
+    return {};
+  }
   TimeNs until = clock_.monotonic() + options_.curve_patience;
   const auto still = [&] { return clock_.monotonic() < until && go_on(); };
   auto exact = partition::significant_p(made.batch, {still});
@@ -287,6 +299,9 @@ Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewR
   if (request.curve) {
     if (Status ok = search(**made, go_on); !ok) return tl::unexpected(ok.error());
     put_curve((*made)->model, *(*made)->curve, options_.limits, *answer);
+    if (!(*made)->batch.keeps_tables())
+      answer->add_notes("the curve of so many slices takes more memory than a view may: it is there for " +
+                        std::to_string(place.with_tables) + " and fewer");
   }
   if (request.visits > 0 && picture_of_time(request)) add_visits(request, place, go_on, *answer);
   if (!go_on()) return fail(ErrorCode::kTimeout, "ended");

@@ -32,29 +32,29 @@ std::string in_fields(std::string text) {
   return text;
 }
 
-struct Size {
-  std::uint64_t leaves = 0, nodes = 0;
-};
-// Below the node that was asked for, and the way down to it; of all, where there is no such node (the zoom
-// says so).
-Size size_of(const ViewRequest& request, const store::Resume& resume) {
+// What is below the node that was asked for, and the way down to it; all, where there is no such node (the
+// zoom says so).
+Result<partition::TreeShape> tree_of(const ViewRequest& request, const store::Resume& resume) {
   std::vector<model::Attributes> attributes;
   for (const auto& l : resume.leaves) attributes.push_back(l.attributes);
   const model::Hierarchy h(attributes, model::Hierarchy::default_view());
   std::string wanted = request.node.starts_with('/') ? request.node : "/" + request.node;
   while (wanted.size() > 1 && wanted.ends_with('/')) wanted.pop_back();
-  for (std::uint32_t k = 0; k < h.node_count(); ++k) {
-    const auto& node = h[NodeIndex(k)];
-    if (node.path != wanted) continue;
-    std::uint32_t behind = k + 1;
-    while (behind < h.node_count() && h[NodeIndex(behind)].depth > node.depth) ++behind;
-    return {node.leaf_count, behind - k + node.depth};  // and the way down to it
-  }
-  return {h.leaf_count(), h.node_count()};
+  NodeIndex node = model::Hierarchy::kRoot;
+  for (std::uint32_t k = 0; k < h.node_count() && node == model::Hierarchy::kRoot; ++k)
+    if (h[NodeIndex(k)].path == wanted) node = NodeIndex(k);
+  std::vector<NodeIndex> parents(1 + h[node].depth);  // a chain, to the node itself
+  for (std::uint32_t d = 0; d < parents.size(); ++d)
+    parents[d] = d == 0 ? partition::kNoParent : NodeIndex(d - 1);
+  const auto place = static_cast<std::uint32_t>(parents.size() - 1);
+  // Depth first: what is below a node follows it.
+  for (std::uint32_t k = node.value + 1; k < h.node_count() && h[NodeIndex(k)].depth > h[node].depth; ++k)
+    parents.push_back(NodeIndex(place + h[NodeIndex(k)].parent.value - node.value));
+  return partition::TreeShape::from_parents(parents);
 }
 
 Result<Stretch> newest(const ViewRequest& q, const store::Resume& resume, const ZoomExtent& extent,
-                       std::uint32_t most) {
+                       std::uint32_t usual) {
   const auto& levels = resume.run.levels;
   std::size_t level = 0;
   if (q.slice != DurationNs()) {
@@ -70,7 +70,7 @@ Result<Stretch> newest(const ViewRequest& q, const store::Resume& resume, const 
   const DurationNs d = levels[level];
   if (!kept.any || slice_end(kept.last, d) <= extent.zero)
     return fail(ErrorCode::kUnavailable, "there are no closed slices of " + config::to_text(d) + " yet");
-  const std::int64_t wanted = q.slices > 0 ? q.slices : std::min(most, ViewRequest::kUsualSlices);
+  const std::int64_t wanted = q.slices > 0 ? q.slices : usual;
   const SliceIndex first = std::max({kept.first, kept.last - (wanted - 1), slice_of(extent.zero, d)});
   Stretch out;
   out.from = std::max(slice_begin(first, d), extent.zero);
@@ -121,9 +121,10 @@ Result<Stretch> locate(const ViewRequest& q, const store::Resume& resume, const 
                                 " do not fit the memory that a view may take, " + std::to_string(most) +
                                 " do: ask for so many, or for what is below a node");
   }
+  const std::uint32_t usual = std::clamp(limits.usual_slices, 1u, std::min(most, ViewRequest::kUsualSlices));
   Stretch out;
   if (q.newest) {
-    auto found = newest(q, resume, extent, most);
+    auto found = newest(q, resume, extent, usual);
     if (!found) return found;
     out = *found;
   } else {
@@ -138,32 +139,33 @@ Result<Stretch> locate(const ViewRequest& q, const store::Resume& resume, const 
     else if (q.slices > 0)
       out = {from, to, q.slices, {}, false};
     else
-      out = chosen(from, to, extent, resume.run.levels[0], std::min(most, ViewRequest::kUsualSlices));
+      out = chosen(from, to, extent, resume.run.levels[0], usual);
   }
   if (q.op.measure != Measure::kDuration) out.level.reset();  // cells hold durations only
   out.settled = limits.unsettled == DurationNs() || resume.run.end || out.to <= extent.end - limits.unsettled;
   return out;
 }
 
-std::uint32_t slices_that_fit(const ViewRequest& request, const store::Resume& resume,
+SlicesThatFit slices_that_fit(const ViewRequest& request, const store::Resume& resume,
                               std::uint64_t table_bytes, std::uint64_t sum_bytes) {
-  const Size size = size_of(request, resume);
-  const std::uint64_t states =
-      std::max<std::uint64_t>(1, request.states.empty() ? resume.states.size() : request.states.size());
-  // batch.h, MEMORY.
-  const auto fits = [&](std::uint64_t slices) {
-    const std::uint64_t triangle = (slices + 8) * (slices + 9) / 2, row = slices * (states + 2);
-    const std::uint64_t tables = request.cuts == partition::Operator::kSpatiotemporal
-                                     ? size.nodes * (3 * triangle + row)
-                                 : request.cuts == partition::Operator::kTemporal
-                                     ? 2 * triangle + size.leaves * row
-                                     : 2 * triangle + (size.leaves + 2 * size.nodes) * row;
-    return 8 * tables <= table_bytes &&
-           8 * slices * resume.leaves.size() * (resume.states.size() + 1) <= sum_bytes;
+  partition::Batch::Options options;
+  if (auto tree = tree_of(request, resume)) options.tree = std::move(*tree);
+  options.op = request.cuts;
+  options.states =
+      std::max<std::size_t>(1, request.states.empty() ? resume.states.size() : request.states.size());
+  const auto most = [&](auto memory) {
+    const auto fits = [&](std::uint64_t slices) {
+      return memory(options, slices) <= table_bytes &&
+             8 * slices * resume.leaves.size() * (resume.states.size() + 1) <= sum_bytes;
+    };
+    std::uint32_t fit = 0, not_fit = ViewRequest::kMostSlices + 1;
+    while (not_fit - fit > 1) {
+      const std::uint32_t middle = fit + (not_fit - fit) / 2;
+      (fits(middle) ? fit : not_fit) = middle;
+    }
+    return fit;
   };
-  std::uint32_t slices = ViewRequest::kMostSlices;
-  while (slices > 0 && !fits(slices)) --slices;
-  return slices;
+  return {most(partition::Batch::least_memory), most(partition::Batch::memory_needed)};
 }
 
 Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretch,

@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
     options.op = op;
     options.tree = *TreeShape::from_parents(parents);
     options.states = states;
-    auto model = timed("create", [&] { return Batch::create(std::move(options), columns); });
+    auto model = timed("create", [&] { return Batch::create(options, columns); });
     std::printf("\n");
     for (const double p : {0.2, 0.01}) {
       const auto partition = timed("solve", [&] { return model->solve(p); });
@@ -98,6 +98,15 @@ int main(int argc, char** argv) {
     EnvelopeOptions fine;
     fine.relative_error = 1e-6;
     tell(*timed("envelope 1e-6", [&] { return envelope(*model, fine); }));
+    if (op == Operator::kSpatiotemporal) {
+      options.memory_budget_bytes = Batch::least_memory(options, slices);
+      auto lean = timed("create", [&] { return Batch::create(options, columns); });
+      std::printf("  %s\n", lean->keeps_tables() ? "the same" : "no tables kept");
+      for (const double p : {0.2, 0.01}) {
+        const auto partition = timed("solve", [&] { return lean->solve(p); });
+        std::printf("  p %.2f: %zu parts\n", p, partition->parts.size());
+      }
+    }
     if (exact) tell(*timed("significant_p", [&] { return significant_p(*model); }));
   }
 }

@@ -15,7 +15,8 @@ constexpr double kRightSpace = 8;
 QString lacks_curve(const Session& session) {
   if (!session.steps().steps.empty()) return {};
   return QObject::tr(
-      "--picture curve: there are no significant p of this stretch: choose another one (--from, --to)");
+      "--picture curve: there are no significant p of this stretch: choose another one (--from, --to), or "
+      "fewer slices (--slices)");
 }
 
 void draw_share_lines(QPainter& p, const QRectF& box, const scene::Palette& palette) {

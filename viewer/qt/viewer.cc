@@ -1,7 +1,10 @@
 #include "viewer.h"
 
+#include <unistd.h>
+
 #include <QAction>
 #include <QCoreApplication>
+#include <QElapsedTimer>
 #include <QMenu>
 #include <QMenuBar>
 #include <QStatusBar>
@@ -20,8 +23,9 @@ namespace margay::viewer {
 namespace {
 
 constexpr int kLeastWidth = 320, kLeastHeight = 240, kMost = 16384;
-constexpr int kRenderPatience = 60'000;   // ms for a picture
+constexpr int kRenderPatience = 600'000;  // ms for a picture: many slices of many resources take minutes
 constexpr int kTroublePatience = 10'000;  // ms for a daemon that does not answer
+constexpr int kTellEvery = 1'000;         // ms
 
 int complain(const QString& sentence) {
   std::fprintf(stderr, "margay-viewer: %s\n", sentence.toUtf8().constData());
@@ -32,6 +36,29 @@ int complain(const QString& sentence) {
 bool has_curve(const Session& session) {
   return session.of_report() ? !session.steps().steps.empty() : session.data().question.curve();
 }
+
+// That a picture is waited for, on a terminal: a line that the shell's prompt takes the place of.
+class Waiting : public QObject {
+ public:
+  Waiting() {
+    since_.start();
+    if (isatty(STDERR_FILENO) == 1) startTimer(kTellEvery);
+  }
+  ~Waiting() override {
+    if (told_) std::fputs("\r\033[K", stderr);
+  }
+
+ protected:
+  void timerEvent(QTimerEvent*) override {
+    told_ = true;
+    std::fprintf(stderr, "\r\033[Kwaiting for the picture: %lld s (Ctrl+C ends it)",
+                 static_cast<long long>(since_.elapsed() / 1000));
+  }
+
+ private:
+  QElapsedTimer since_;
+  bool told_ = false;
+};
 
 tl::unexpected<Error> wrong(const std::string& sentence) {
   return fail(ErrorCode::kInvalidArgument, sentence);
@@ -325,9 +352,12 @@ int render(const Wanted& w, const QString& file) {
       },
       Qt::QueuedConnection);
   QTimer::singleShot(kRenderPatience, &attachment,
-                     [&] { give_up(QObject::tr("no picture came within a minute")); });
+                     [&] { give_up(QObject::tr("no picture came within ten minutes")); });
+  std::optional<Waiting> waiting(std::in_place);
   attachment.start();
-  if (QCoreApplication::exec() != 0) return complain(why), code;
+  const int ended = QCoreApplication::exec();
+  waiting.reset();
+  if (ended != 0) return complain(why), code;
   const QString error = save_picture(file, *session, w.size, attachment.title(session->report()), kind);
   return error.isEmpty() ? 0 : complain(error);
 }

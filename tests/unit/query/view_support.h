@@ -91,6 +91,13 @@ class ViewOfArchive : public testing::Test {
     return {std::move(m), std::move(*batch)};
   }
 
+  // That all tables of its partition in space and time would take.
+  static std::uint64_t partition_bytes(const Model& m) {
+    partition::Batch::Options options;
+    options.tree = m.tree;
+    options.states = m.states;
+    return partition::Batch::memory_needed(options, m.slices);
+  }
   // Of a question without p or policy there are as many parts as a picture shows.
   static void expect_same(const wire::ViewAnswer& a, Said& s) {
     ASSERT_EQ(a.error(), "");

@@ -383,6 +383,60 @@ TEST_F(View, WhatIsKeptOfStretchesIsBounded) {
                                               HasSubstr("ask for so many")));
 }
 
+// With the tables of one way from the root down at a time the partition is the same, however many slices; how
+// quality depends on p is told of fewer.
+TEST_F(View, MoreSlicesThanTablesFit_TheSamePartition) {
+  const wire::ViewQuestion fine = question(0, 30'000, 300);
+  Said expected = said(fine);
+  ViewMaker::Options options;
+  options.memory_bytes = std::uint64_t{10} << 20;
+  ViewMaker maker(*archive_, clock_, options);
+  for (const double p : {0.02, 0.1, 0.4}) {
+    wire::ViewQuestion q = fine;
+    q.set_p(p);
+    const wire::ViewAnswer a = answer(maker, q);
+    const auto found = expected.batch.solve(p);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(a.part_node_size(), static_cast<int>(found->parts.size())) << a.error();
+    for (int i = 0; i < a.part_node_size(); ++i) {
+      const partition::Part& part = found->parts[static_cast<std::size_t>(i)];
+      EXPECT_EQ(a.part_node(i), part.node.value);
+      EXPECT_EQ(a.part_first(i), part.first.value);
+      EXPECT_EQ(a.part_last(i), part.last.value);
+    }
+    EXPECT_NEAR(a.gain(), found->gain * expected.model.unit, 1e-6);
+    EXPECT_NEAR(a.loss(), found->loss * expected.model.unit, 1e-6);
+  }
+  EXPECT_LE(maker.held_bytes(), options.memory_bytes + (std::uint64_t{1} << 20)) << "with the answers";
+  EXPECT_GT(partition_bytes(expected.model), options.memory_bytes / 2) << "else all this shows nothing";
+
+  wire::ViewQuestion q = fine;
+  q.set_curve(true);
+  const wire::ViewAnswer picture = answer(maker, q);
+  EXPECT_EQ(picture.policy(), "noise");
+  EXPECT_EQ(picture.p(), noise_p(expected.model).p);
+  EXPECT_EQ(picture.curve_size(), 0);
+  EXPECT_FALSE(picture.curve_complete());
+  std::string notes;
+  for (const std::string& note : picture.notes()) notes += note + '\n';
+  const auto at = notes.find("it is there for ");
+  ASSERT_NE(at, std::string::npos) << notes;
+  // So many have one; and no more are taken where nobody says how many.
+  const auto fit = static_cast<std::uint32_t>(std::stoul(notes.substr(at + 16)));
+  q.set_slices(fit);
+  EXPECT_GT(answer(maker, q).curve_size(), 1);
+  q.set_slices(0);
+  const wire::ViewAnswer usual = answer(maker, q);
+  EXPECT_LE(usual.question().slices(), fit);
+  EXPECT_GT(usual.curve_size(), 1);
+
+  q = fine;
+  q.set_policy("jump");
+  const wire::ViewAnswer jump = answer(maker, q);
+  EXPECT_EQ(jump.policy(), "noise");
+  EXPECT_THAT(jump.why(), HasSubstr("where quality falls most is not known of so many slices"));
+}
+
 TEST_F(View, MorePartsThanAnAnswerHoldsAreThoseAtALargerP) {
   ViewMaker::Options options;
   options.limits.parts = 40;

@@ -33,6 +33,10 @@
 //     scratch           (X+3) * T + 2*L*X, T and X rounded up to 8
 // Partitions come on top: 40 bytes a part.
 //
+// ONE PATH. A spatiotemporal model whose tables are over the budget is solved by those of one way from the
+// root down at a time (spatiotemporal.h, kOnePath), each time anew: 8 * K * T*(X+2) bytes for sums, and T^2 *
+// 8 for each of the levels of the hierarchy. The partition is the same.
+//
 // Errors: create() refuses what the engines refuse, naming leaf, slice and state (kInvalidArgument), and a
 // model over the budget, naming need and budget (kLimit); solve() refuses p outside [0,1]. Thread safety:
 // const calls may run together; solve() writes the tables and needs exclusive access. Ownership: owns copies
@@ -87,6 +91,8 @@ class Batch {
   // Bytes the tables of such a model take; 2^64-1 if that does not fit. The search for significant p uses
   // what the budget leaves above this.
   static std::uint64_t memory_needed(const Options& options, std::size_t slices);
+  // Bytes below which a model is refused: with less than memory_needed() no tables are kept (ONE PATH).
+  static std::uint64_t least_memory(const Options& options, std::size_t slices);
 
   Batch(Batch&&) noexcept;
   Batch& operator=(Batch&&) noexcept;
@@ -106,6 +112,8 @@ class Batch {
   // Every cell its own part (temporal: every slice; spatial: every leaf).
   Partition microscopic() const;
 
+  // Else every solution measures all anew, and neither significant_p() nor strengths() can be had.
+  bool keeps_tables() const;
   const TreeShape& tree() const;
   std::size_t states() const;
   std::size_t slices() const;

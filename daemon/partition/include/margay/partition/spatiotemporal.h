@@ -67,6 +67,9 @@
 // (memory_needed() tells it exactly):
 //     K * ( E * P * (32*N*(N+1) + 8*(N*N + 3*N) + 16*floor((N+15)/16))  +  64 * M*(X+2)  +  32*(2*X+3) )  +
 //     small scratch, E = 8 (exact) or 4 (compact), N = floor((T+6)/8) + 1, M = floor((T+7)/8) + 1
+// kOnePath: instead of E * P * (...) for each node, 8 * (64*N*(N+1) + 8*(N*N + 3*N) + ...) for each level of
+// the hierarchy (256 at most, else 2^64-1); nothing is solved before partition(), which takes a whole window
+// of all nodes, and of those below a block that is cut in space once more within it.
 //
 // Errors: create(), push(), amend() and reshape() refuse what is outside the contract with a sentence that
 // names leaf, slice and state; a refused call changes nothing. Thread safety: const calls may run together;
@@ -95,6 +98,7 @@ class Spatiotemporal {
   enum class Tables {
     kExact,    // 64 bits an entry
     kCompact,  // 32 bits an entry: half the memory and half the time, within the bound told above
+    kOnePath,  // 64 bits, of one way from the root down at a time: partition() solves all slices anew
   };
   static constexpr double kLeastCompactP =
       1e-4;  // compact tables tell equal cells apart from rounding from here on
@@ -152,7 +156,8 @@ class Spatiotemporal {
   void settle();
   // The optimal partition of the present window; no parts if nothing was pushed. p_index < p().size(). Does
   // what push() and amend() have left to do: not const.
-  Result<Partition> partition(std::size_t p_index);
+  // With kOnePath `go_on` is asked about every 20 ms; false ends that with kTimeout.
+  Result<Partition> partition(std::size_t p_index, const std::function<bool()>& go_on = {});
   // The same parts measured again, cell by cell in double: what is shown and archived. Every part must name a
   // node of the tree and lie in the window.
   Result<Partition> evaluate(const Partition& partition);

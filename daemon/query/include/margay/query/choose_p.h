@@ -26,7 +26,8 @@ inline constexpr double kDefaultP = 0.1;
 ChosenP noise_p(const Model& model);
 
 // No larger than what makes areas parts of their own, where that is possible in a picture
-// (partition/automatic_p.h).
+// (partition/automatic_p.h). As it was where the batch keeps no tables: each look would take as long as the
+// picture.
 Result<ChosenP> lower_for(ChosenP chosen, partition::Batch& batch, std::span<const partition::Area> areas,
                           const std::function<bool()>& go_on = {});
 

@@ -80,6 +80,7 @@ class ViewMaker {
     Stretch stretch;
     std::string key;
     std::vector<std::string> other_cuts;  // the keys of the same stretch, cut in other ways
+    std::uint32_t with_tables = 0;        // slices of which tables can be kept
   };
   struct Ahead {
     ViewRequest request;

@@ -27,7 +27,8 @@ struct Stretch {
 };
 
 struct StretchLimits {
-  std::uint32_t most_slices = ViewRequest::kMostSlices;  // that memory allows
+  std::uint32_t most_slices = ViewRequest::kMostSlices;    // that memory allows
+  std::uint32_t usual_slices = ViewRequest::kUsualSlices;  // at most, where it is left to the daemon
   DurationNs unsettled{};  // so long before its newest slice a run can still change; 0: nothing changes
 };
 
@@ -39,8 +40,12 @@ Result<Stretch> locate(const ViewRequest& request, const store::Resume& resume, 
                        const StretchLimits& limits);
 
 // How many slices fit, 0 to kMostSlices, going by the nodes below request.node and all states of the run:
-// into `table_bytes` as the tables of a Batch, and into `sum_bytes` as sums of cells.
-std::uint32_t slices_that_fit(const ViewRequest& request, const store::Resume& resume,
+// into `table_bytes` as what a Batch takes, and into `sum_bytes` as sums of cells. Fewer fit with its tables:
+// another p of these is one quick solution, and there is a curve.
+struct SlicesThatFit {
+  std::uint32_t most = 0, with_tables = 0;
+};
+SlicesThatFit slices_that_fit(const ViewRequest& request, const store::Resume& resume,
                               std::uint64_t table_bytes, std::uint64_t sum_bytes);
 
 // Reads it. `go_on` false ends that with kTimeout. Where boundaries want events and these take longer than
