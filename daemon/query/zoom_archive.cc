@@ -451,7 +451,8 @@ Result<ZoomExtent> zoom_extent(const store::Archive& archive, const store::Resum
     for (const auto& c : resume.closed)
       if (c.level.value == l) k.last = std::min(k.last, c.through);
     k.any = k.first <= k.last;
-    if (k.any) out.end = std::max(out.end, slice_end(k.last, levels[l]));
+    // Those of coarser levels reach behind the run's end.
+    if (k.any && out.end == out.zero) out.end = std::max(out.end, slice_end(k.last, levels[l]));
   }
   return out;
 }

@@ -30,10 +30,11 @@ std::string trace_text() {
 
 class ZoomPaje : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { import({milliseconds(100), seconds(1)}); }
+  void import(std::vector<DurationNs> levels) {
     trace::Input input = trace::Input::of_text("t.trace", trace_text());
     trace::ArchiveWriter::Options options;
-    options.run.levels = {milliseconds(100), seconds(1)};
+    options.run.levels = std::move(levels);
     auto writer = trace::ArchiveWriter::create(path(), options);
     ASSERT_TRUE(writer) << writer.error().message;
     const auto format = trace::choose_format("paje", input);
@@ -42,7 +43,7 @@ class ZoomPaje : public testing::Test {
     ASSERT_TRUE(counts) << counts.error().message;
     ASSERT_TRUE((*writer)->finish(0, 0));
   }
-  std::string path() const { return dir_ / "a"; }
+  std::string path() const { return dir_ / name_; }
   Zoomed zoomed(const std::string& op, const std::string& from = "0", const std::string& to = "2",
                 std::uint64_t slices = 2) const {
     ZoomRequest r;
@@ -64,7 +65,20 @@ class ZoomPaje : public testing::Test {
     return 0;
   }
   TemporaryFolder dir_;
+  std::string name_ = "a";
 };
+
+// A slice of a minute reaches far behind a run of two seconds: that is no time of the run.
+TEST_F(ZoomPaje, TheWholeRunEndsWithItsFinestSlices) {
+  name_ = "with minutes";
+  import({milliseconds(100), seconds(60)});
+  ZoomRequest whole;
+  whole.input = path();
+  const auto z = zoom(whole);
+  ASSERT_TRUE(z) << z.error().message;
+  EXPECT_EQ(z->model.times->from, z->model.times->zero);
+  EXPECT_EQ(z->model.times->to - z->model.times->zero, milliseconds(2100)) << "its last event is at 2 s";
+}
 
 TEST_F(ZoomPaje, VariablesHaveTheirNames) {
   const Zoomed z = zoomed("mean:Heat");

@@ -89,7 +89,7 @@ struct ZoomExtent {
     bool any = false;
   };
   TimeNs zero{};             // what times are counted from: the begin of the run's first slice
-  TimeNs end{};              // of the newest slice of any level
+  TimeNs end{};              // of the newest slice of the finest level that has any
   std::vector<Kept> levels;  // the finest first
 };
 // Errors: those of the archive, kCorrupt (no levels). Cost: two seeks a level.
