@@ -1,5 +1,6 @@
 #include <QPen>
 #include <algorithm>
+#include <vector>
 
 #include "margay/scene/navigation.h"
 #include "paint.h"
@@ -10,7 +11,27 @@ namespace {
 constexpr double kBar = 5;         // height of an alert below the phases
 constexpr double kLeastFrame = 3;  // what is shorter is seen all the same
 constexpr double kFrame = 2;
+constexpr double kThin =
+    8;  // a frame of less height hides what is in it, and one that is as near what is between
 constexpr std::size_t kMostFrames = 256;
+
+// One frame around thin ones that follow each other closely: each by itself they would hide all that is
+// there.
+std::vector<QRectF> joined(std::vector<QRectF> boxes) {
+  std::sort(boxes.begin(), boxes.end(), [](const QRectF& a, const QRectF& b) { return a.top() < b.top(); });
+  std::vector<QRectF> out;
+  bool thin = false;  // the last of them, or all that were joined to it
+  for (const QRectF& box : boxes) {
+    const bool is_thin = box.height() < kThin;
+    if (thin && is_thin && box.top() - out.back().bottom() < kThin) {
+      out.back().setBottom(std::max(out.back().bottom(), box.bottom()));
+      continue;
+    }
+    out.push_back(box);
+    thin = is_thin;
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -36,6 +57,7 @@ void paint_alerts(QPainter& p, const QRectF& area, const QRectF& ribbon, const P
                       QPointF(ribbon.left() + to, ribbon.bottom())),
                colour);
     p.setClipRect(area);
+    std::vector<QRectF> boxes;
     for (const std::string& path : a.paths) {
       const std::int64_t node = scene::node_at(picture.data, path);
       if (node < 0 || !picture.rows.shows(static_cast<std::uint32_t>(node)) || ++frames > kMostFrames)
@@ -43,8 +65,10 @@ void paint_alerts(QPainter& p, const QRectF& area, const QRectF& ribbon, const P
       const auto n = static_cast<std::uint32_t>(node);
       const scene::Row& first = picture.rows.rows[picture.rows.first_row[n]];
       const scene::Row& last = picture.rows.rows[picture.rows.last_row[n] - 1];
-      const QRectF box(QPointF(area.left() + from, area.top() + scene::y_of(view, first.y)),
-                       QPointF(area.left() + to, area.top() + scene::y_of(view, last.y + last.height)));
+      boxes.emplace_back(QPointF(area.left() + from, area.top() + scene::y_of(view, first.y)),
+                         QPointF(area.left() + to, area.top() + scene::y_of(view, last.y + last.height)));
+    }
+    for (const QRectF& box : joined(std::move(boxes))) {
       p.setPen(QPen(around, kFrame + 2));
       p.drawRect(box);
       p.setPen(QPen(colour, kFrame));
