@@ -11,8 +11,10 @@
 namespace margay::scene {
 namespace {
 
+// Of 64 bits and a sign.
 double difference(TimeNs a, TimeNs b) {
-  return static_cast<double>(static_cast<__int128>(a.value) - b.value);
+  const auto from = static_cast<std::uint64_t>(b.value), to = static_cast<std::uint64_t>(a.value);
+  return a < b ? -static_cast<double>(from - to) : static_cast<double>(to - from);
 }
 
 bool usable(const Viewport& v) {
@@ -35,6 +37,13 @@ struct Item {
   std::size_t begin = 0;
   std::size_t end = 0;
   Mark mark = Mark::kNone;
+};
+
+// A part that is drawn with others.
+struct Pooled {
+  std::uint32_t part = 0;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
 };
 
 struct RowRange {
@@ -195,10 +204,13 @@ class Painter {
     constexpr std::uint32_t kOutside = std::numeric_limits<std::uint32_t>::max();
     std::fill(component_.begin(), component_.end(), kOutside);
     for (const Stretch s : stretches) std::fill_n(component_.begin() + s.first, s.last - s.first, 0u);
-    const auto from = data_.part_begin[begin], to = data_.part_begin[end];
-    const auto taken = [&](const Part& p) { return component_[p.first] != kOutside && rows_.shows(p.node); };
-    for (auto i = from; i < to; ++i)
-      if (const Part& p = data_.parts[i]; taken(p)) cuts_.add(p.first, p.last);
+    pooled_.clear();
+    for (auto i = data_.part_begin[begin]; i < data_.part_begin[end]; ++i) {
+      const Part& p = data_.parts[i];
+      if (component_[p.first] == kOutside || !rows_.shows(p.node)) continue;
+      cuts_.add(p.first, p.last);
+      pooled_.push_back({i, p.first, p.last});
+    }
     const std::size_t first_item = items_.size();
     for (const Stretch s : stretches) {
       ends_.clear();
@@ -211,8 +223,7 @@ class Painter {
       }
     }
     // Parts sorted by item: counted, then put in place.
-    for (auto i = from; i < to; ++i)
-      if (const Part& p = data_.parts[i]; taken(p)) ++items_[component_[p.first]].end;
+    for (const Pooled& t : pooled_) ++items_[component_[t.first]].end;
     std::size_t at = listed_.size();
     for (std::size_t i = first_item; i < items_.size(); ++i) {
       const std::size_t count = items_[i].end;
@@ -221,12 +232,10 @@ class Painter {
       at += count;
     }
     listed_.resize(at);
-    for (auto i = from; i < to; ++i) {
-      const Part& p = data_.parts[i];
-      if (!taken(p)) continue;
-      Item& item = items_[component_[p.first]];
-      listed_[item.end++] = i;
-      if (p.first != item.first || p.last != item.last) item.mark = Mark::kCross;
+    for (const Pooled& t : pooled_) {
+      Item& item = items_[component_[t.first]];
+      listed_[item.end++] = t.part;
+      if (t.first != item.first || t.last != item.last) item.mark = Mark::kCross;
     }
   }
 
@@ -235,7 +244,9 @@ class Painter {
   // Narrow items that follow each other become one, as many as are wide enough together; what is left over
   // joins the last.
   void flush(RowRange rows, std::uint32_t node) {
-    std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.first < b.first; });
+    const auto earlier = [](const Item& a, const Item& b) { return a.first < b.first; };
+    if (!std::is_sorted(items_.begin(), items_.end(), earlier))
+      std::sort(items_.begin(), items_.end(), earlier);
     for (std::size_t i = 0; i < items_.size();) {
       std::size_t run = i;  // one past the last of the narrow ones that touch
       while (run < items_.size() && narrow(items_[run].first, items_[run].last) &&
@@ -286,6 +297,7 @@ class Painter {
         if (item.mark == Mark::kCross) r.mark = Mark::kCross;
         r.parts += static_cast<std::uint32_t>(item.end - item.begin);
         for (std::size_t i = item.begin; i < item.end; ++i) {
+          prefetch(i, item.end);
           const Part& part = data_.parts[listed_[i]];
           r.node = std::min(r.node, part.node);  // those above come first
           mixture_.add(part, visible_leaves(part.node) * data_.seconds(part.first, part.last));
@@ -298,6 +310,13 @@ class Painter {
       ++out_.visual;
     }
     out_.rects.push_back(r);
+  }
+
+  // Parts lie by node, and are listed by time: each is in another place of memory, and so are its shares.
+  void prefetch(std::size_t at, std::size_t end) const {
+    constexpr std::size_t kAhead = 8;
+    if (at + 2 * kAhead < end) __builtin_prefetch(&data_.parts[listed_[at + 2 * kAhead]]);
+    if (at + kAhead < end) __builtin_prefetch(data_.shares_of(data_.parts[listed_[at + kAhead]]).data());
   }
 
   const ViewData& data_;
@@ -313,6 +332,7 @@ class Painter {
   internal::SharedCuts cuts_;
   std::vector<std::vector<Stretch>> open_;  // by level of the walk
   std::vector<Item> items_;                 // of the rows being drawn
+  std::vector<Pooled> pooled_;              // by aggregate(): scratch
   std::vector<std::uint32_t> listed_;       // parts of items; each part comes once
   std::vector<std::uint32_t> component_;    // of each slice the item it is in
   std::vector<std::uint32_t> ends_;
