@@ -51,12 +51,9 @@ class PathSolver final : public Solver {
   }
   bool walk(std::size_t q, std::vector<Block>& parts, const GoOn& go_on) override {
     if (g_.begin == g_.end) return true;
-    const Count begin = g_.begin, end = g_.end;
+    const KeptWindow window(g_);
     Patience patience(go_on);
-    Way way{q, parts, patience};
-    const bool done = walk_block(way, 0, {g_.tree.root(), begin, end - 1});
-    g_.begin = begin, g_.end = end;
-    return done;
+    return walk_block({q, parts, patience}, 0, {g_.tree.root(), g_.begin, g_.end - 1});
   }
   std::uint64_t entries_written() const override { return nodes_.entries_written(); }
 
@@ -68,10 +65,19 @@ class PathSolver final : public Solver {
         : own(Nodes::table_entries(window)), split(Nodes::split_entries(window)) {}
     Slab<std::int64_t> own, split;
   };
-  struct Way {
+  struct Walk {
     std::size_t q;
     std::vector<Block>& parts;
     Patience& patience;
+  };
+  // Blocks are windows meanwhile.
+  struct KeptWindow {
+    explicit KeptWindow(Ground& of) : ground(of), begin(of.begin), end(of.end) {}
+    ~KeptWindow() { ground.begin = begin, ground.end = end; }
+    KeptWindow(const KeptWindow&) = delete;
+    KeptWindow& operator=(const KeptWindow&) = delete;
+    Ground& ground;
+    const Count begin, end;
   };
 
   const std::int64_t* split_of(NodeIndex k, std::size_t level) const {
@@ -79,40 +85,40 @@ class PathSolver final : public Solver {
   }
 
   // All of the window. False: ended.
-  bool solve(const Way& way, std::size_t level, NodeIndex k) {
+  bool solve(const Walk& to, std::size_t level, NodeIndex k) {
     bool first = true;
     for (const NodeIndex child : g_.tree.children(k)) {
-      if (!solve(way, level + 1, child)) return false;
+      if (!solve(to, level + 1, child)) return false;
       nodes_.add_lent(levels_[level + 1].own.entries.get(), first, levels_[level].split.entries.get());
       first = false;
     }
-    nodes_.solve_lent(way.q, k, levels_[level].own.entries.get(), split_of(k, level));
+    nodes_.solve_lent(to.q, k, levels_[level].own.entries.get(), split_of(k, level));
     const double slices = static_cast<double>(g_.end - g_.begin);
-    return way.patience.after(kCutsAMeasure * slices * slices * static_cast<double>(g_.states));
+    return to.patience.after(kCutsAMeasure * slices * slices * static_cast<double>(g_.states));
   }
 
-  bool walk_block(const Way& way, std::size_t level, const Block& whole) {
+  bool walk_block(const Walk& to, std::size_t level, const Block& whole) {
     if (whole.first == whole.last && g_.tree.is_leaf(whole.node)) {
-      way.parts.push_back(whole);
+      to.parts.push_back(whole);
       return true;
     }
     g_.begin = whole.first, g_.end = whole.last + 1;
-    if (!solve(way, level, whole.node)) return false;
+    if (!solve(to, level, whole.node)) return false;
     std::vector<Block> stack{whole};
     while (!stack.empty()) {
       const Block block = stack.back();
       stack.pop_back();
       g_.begin = whole.first, g_.end = whole.last + 1;
       const Nodes::Choice choice =
-          nodes_.choose_lent(way.q, block, levels_[level].own.entries.get(), split_of(block.node, level));
+          nodes_.choose_lent(to.q, block, levels_[level].own.entries.get(), split_of(block.node, level));
       if (choice.way == Nodes::Choice::Way::kWhole) {
-        way.parts.push_back(block);
+        to.parts.push_back(block);
       } else if (choice.way == Nodes::Choice::Way::kInTime) {
         stack.push_back({block.node, choice.cut + 1, block.last});
         stack.push_back({block.node, block.first, choice.cut});
       } else {
         for (const NodeIndex child : g_.tree.children(block.node))
-          if (!walk_block(way, level + 1, {child, block.first, block.last})) return false;
+          if (!walk_block(to, level + 1, {child, block.first, block.last})) return false;
       }
     }
     return true;

@@ -112,8 +112,8 @@ class Solver {
   virtual void reshaped() = 0;
   // Brings the tables up to date.
   virtual void settle() = 0;
-  // REQUIRES: settled. The optimal parts, depth first. False: `go_on`, asked now and then, ended it.
   using GoOn = std::function<bool()>;
+  // REQUIRES: settled. The optimal parts, depth first. False: `go_on`, asked now and then, ended it.
   virtual bool walk(std::size_t q, std::vector<Block>& parts, const GoOn& go_on) = 0;
   virtual std::uint64_t entries_written() const = 0;
 };

@@ -15,14 +15,19 @@ namespace margay::partition {
 
 inline const std::vector<double> kP = {0, 0.02, 0.1, 0.3, 0.5, 0.8, 1};
 
-inline Spatiotemporal make(const support::Parents& parents, std::size_t states, std::size_t window,
-                           std::vector<double> p = kP) {
+inline Spatiotemporal::Options engine_options(const support::Parents& parents, std::size_t states,
+                                              std::size_t window, std::vector<double> p = kP) {
   Spatiotemporal::Options o;
   o.tree = *TreeShape::from_parents(parents_of(parents));
   o.states = states;
   o.window = window;
   o.p = std::move(p);
-  auto engine = Spatiotemporal::create(std::move(o));
+  return o;
+}
+
+inline Spatiotemporal make(const support::Parents& parents, std::size_t states, std::size_t window,
+                           std::vector<double> p = kP) {
+  auto engine = Spatiotemporal::create(engine_options(parents, states, window, std::move(p)));
   EXPECT_TRUE(engine) << engine.error().message;
   return std::move(*engine);
 }

@@ -12,15 +12,6 @@ using support::Cells;
 using support::Parents;
 using Tables = Spatiotemporal::Tables;
 
-Spatiotemporal::Options options_of(const Parents& parents, std::size_t states, std::size_t window) {
-  Spatiotemporal::Options o;
-  o.tree = *TreeShape::from_parents(parents_of(parents));
-  o.states = states;
-  o.window = window;
-  o.p = kP;
-  return o;
-}
-
 void expect_same(Spatiotemporal& one, Spatiotemporal& all) {
   for (std::size_t q = 0; q < all.p().size(); ++q) {
     const auto a = one.partition(q), b = all.partition(q);
@@ -37,7 +28,7 @@ TEST(OnePath, TheSameToTheBitInWindowsThatSlide) {
     const std::size_t leaves = leaf_count(parents), states = 1 + rng() % 5, window = 1 + rng() % 70;
     const auto kind = static_cast<Kind>(rng() % static_cast<std::size_t>(Kind::kCount));
     const Cells cells = random_cells(rng, kind, leaves, window + rng() % 20, states);
-    auto options = options_of(parents, states, window);
+    auto options = engine_options(parents, states, window);
     auto all = rebuild(options, columns(cells));
     options.tables = Tables::kOnePath;
     auto one = rebuild(options, columns(cells));
@@ -59,7 +50,7 @@ TEST(OnePath, TheSameToTheBitWhenTheTreeChanges) {
   for (int round = 0; round < 20; ++round) {
     const std::size_t states = 2, window = 1 + rng() % 30;
     const Cells cells = random_cells(rng, Kind::kBlocks, 2, window, states);
-    auto options = options_of({-1, 0, 0}, states, window);
+    auto options = engine_options({-1, 0, 0}, states, window);
     options.most_leaves = 3;
     auto all = rebuild(options, columns(cells));
     options.tables = Tables::kOnePath;
@@ -91,7 +82,7 @@ TEST(OnePath, MemoryGrowsWithTheLevels_NotWithTheNodesThatAreBeside) {
 
 TEST(OnePath, EndsWhereNobodyWaits_AndIsAsGoodAsBefore) {
   SeededRng rng(73);
-  auto options = options_of({-1, 0, 0, 1, 1, 2, 2}, 2, 40);
+  auto options = engine_options({-1, 0, 0, 1, 1, 2, 2}, 2, 40);
   options.tables = Tables::kOnePath;
   const Cells cells = random_cells(rng, Kind::kSmooth, 4, 40, 2);
   auto engine = rebuild(options, columns(cells));
@@ -124,7 +115,7 @@ TEST(OnePath, EndsWhereNobodyWaits_AndIsAsGoodAsBefore) {
 TEST(OnePath, MoreLevelsThanItCanWalkAreRefused) {
   Parents parents(257);
   for (std::size_t k = 0; k < parents.size(); ++k) parents[k] = static_cast<int>(k) - 1;
-  auto options = options_of(parents, 1, 1);
+  auto options = engine_options(parents, 1, 1);
   options.tables = Tables::kOnePath;
   ASSERT_FALSE(Spatiotemporal::create(options));
   EXPECT_EQ(Spatiotemporal::create(options).error().code, ErrorCode::kLimit);

@@ -16,12 +16,7 @@ using support::Parents;
 using Tables = Spatiotemporal::Tables;
 
 Spatiotemporal::Options options_of(const Parents& parents, std::size_t states, std::size_t window) {
-  Spatiotemporal::Options o;
-  o.tree = *TreeShape::from_parents(parents_of(parents));
-  o.states = states;
-  o.window = window;
-  o.p = {0.001, 0.05, 0.3, 1};
-  return o;
+  return engine_options(parents, states, window, {0.001, 0.05, 0.3, 1});
 }
 
 TEST(Variants, CompactTablesAreWithinTheirBoundOfTheOptimum) {
