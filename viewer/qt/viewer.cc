@@ -60,6 +60,11 @@ class Waiting : public QObject {
   bool told_ = false;
 };
 
+int wait_for_picture() {
+  const Waiting waiting;
+  return QCoreApplication::exec();
+}
+
 tl::unexpected<Error> wrong(const std::string& sentence) {
   return fail(ErrorCode::kInvalidArgument, sentence);
 }
@@ -353,11 +358,8 @@ int render(const Wanted& w, const QString& file) {
       Qt::QueuedConnection);
   QTimer::singleShot(kRenderPatience, &attachment,
                      [&] { give_up(QObject::tr("no picture came within ten minutes")); });
-  std::optional<Waiting> waiting(std::in_place);
   attachment.start();
-  const int ended = QCoreApplication::exec();
-  waiting.reset();
-  if (ended != 0) return complain(why), code;
+  if (wait_for_picture() != 0) return complain(why), code;
   const QString error = save_picture(file, *session, w.size, attachment.title(session->report()), kind);
   return error.isEmpty() ? 0 : complain(error);
 }
