@@ -34,7 +34,7 @@ std::size_t levels_of(const TreeShape& tree) {
 
 class PathSolver final : public Solver {
  public:
-  explicit PathSolver(Ground& ground) : g_(ground), nodes_(ground, Nodes::Lent::kTables) { reshaped(); }
+  explicit PathSolver(Ground& ground) : g_(ground), nodes_(ground, true) { make_levels(); }
 
   // Nothing is kept that could be wrong.
   void amended(NodeIndex, Count) override {}
@@ -42,8 +42,7 @@ class PathSolver final : public Solver {
   void unknown_p(std::size_t) override {}
   void reshaped() override {
     nodes_.reshaped();
-    const std::size_t levels = levels_of(g_.tree);
-    while (levels_.size() < levels) levels_.emplace_back(g_.window);
+    make_levels();
   }
   void settle() override {
     for (const NodeIndex k : g_.tree.post_order()) g_.append_waiting(k);
@@ -80,6 +79,10 @@ class PathSolver final : public Solver {
     const Count begin, end;
   };
 
+  void make_levels() {
+    const std::size_t levels = levels_of(g_.tree);
+    while (levels_.size() < levels) levels_.emplace_back(g_.window);
+  }
   const std::int64_t* split_of(NodeIndex k, std::size_t level) const {
     return g_.tree.is_leaf(k) ? nullptr : levels_[level].split.entries.get();
   }

@@ -28,12 +28,6 @@ TableSolver<T>::TableSolver(Ground& ground, bool lent)
 }
 
 template <class T>
-TableSolver<T>::TableSolver(Ground& ground, Lent) : TableSolver(ground, true) {}
-
-template <class T>
-TableSolver<T>::TableSolver(Ground& ground) : TableSolver(ground, false) {}
-
-template <class T>
 void TableSolver<T>::reshaped() {
   const std::size_t nodes = g_.tree.size();
   for (auto& tables : tables_) {

@@ -36,11 +36,9 @@ class TableSolver final : public Solver {
     enum class Way { kWhole, kInSpace, kInTime } way;
     Count cut = 0;  // kInTime: the last slice of its left part
   };
-  // Whose tables are lent(), of one node at a time (path_solver.cc).
-  enum class Lent { kTables };
 
-  explicit TableSolver(Ground& ground);
-  TableSolver(Ground& ground, Lent);
+  // lent: it has no tables of its own (LENT TABLES).
+  explicit TableSolver(Ground& ground, bool lent = false);
 
   void amended(NodeIndex k, Count t) override {
     Changed& c = changed_[k.value];
@@ -65,9 +63,9 @@ class TableSolver final : public Solver {
   bool walk(std::size_t q, std::vector<Block>& parts, const GoOn& go_on) override;
   std::uint64_t entries_written() const override { return written_; }
 
-  // LENT TABLES, of 64 bits an entry. A node is solved in `own` (table_entries() long), from `split`, the
-  // sums over its children: the rows of each column of the window, one column behind the other (nullptr: a
-  // leaf).
+  // LENT TABLES, of 64 bits an entry, of one node at a time (path_solver.cc). A node is solved in `own`
+  // (table_entries() long), from `split`, the sums over its children: the rows of each column of the window,
+  // one column behind the other (nullptr: a leaf).
   static std::size_t table_entries(std::size_t window) { return RingTriangle(window).size_with_bounds(); }
   static std::size_t split_entries(std::size_t window) { return RingTriangle(window).size(); }
   // At p number q, of all the window. The sums of the node must be complete.
@@ -84,8 +82,6 @@ class TableSolver final : public Solver {
   // 12 units at worst, for their unit is 2^-50 of the largest value and doubles have 53 bits. A margin that
   // is too wide only lets a tile row rest a little shorter.
   static constexpr T kRounding = 32;
-
-  TableSolver(Ground& ground, bool lent);
 
   // Amended slices lie in [first, last]; none if first > last.
   struct Changed {
@@ -160,7 +156,7 @@ class TableSolver final : public Solver {
   bool any_changed_ = false;
   std::size_t only_p_ = kAllP;
   std::uint64_t written_ = 0;
-  bool lent_ = false;
+  const bool lent_;
   const std::int64_t* lent_split_ = nullptr;  // of the node that is worked on
   Scratch lent_scratch_;
   // Work for threads: ranges of post_order() made of whole subtrees, and the nodes above them.

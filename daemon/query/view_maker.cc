@@ -301,7 +301,8 @@ Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewR
     put_curve((*made)->model, *(*made)->curve, options_.limits, *answer);
     if (!(*made)->batch.keeps_tables())
       answer->add_notes("the curve of so many slices takes more memory than a view may: it is there for " +
-                        std::to_string(place.with_tables) + " and fewer");
+                        (place.with_tables > 0 ? std::to_string(place.with_tables) + " and fewer"
+                                               : "what is below a node"));
   }
   if (request.visits > 0 && picture_of_time(request)) add_visits(request, place, go_on, *answer);
   if (!go_on()) return fail(ErrorCode::kTimeout, "ended");

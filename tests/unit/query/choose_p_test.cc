@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace margay::daemon {
 namespace choose_p_test {
@@ -48,6 +50,35 @@ TEST(NoiseP, IsATenthWhereNothingCanBeSaid) {
     EXPECT_EQ(p.policy, "default");
     EXPECT_TRUE(p.why.starts_with("the noise cannot be estimated: ")) << p.why;
   }
+}
+
+// Where a solution takes long, p is not searched for what was alerted: that is cut out of the optimum.
+TEST(LowerFor, LeavesPWhereNoTablesAreKept_AndThePictureShowsWhatWasAlerted) {
+  const Model model = model_of(varied(12, 64, 0.001));
+  const std::vector<double> ones(model.leaves(), 1.0);
+  std::vector<partition::Column> columns;
+  const std::size_t row = model.leaves() * model.states;
+  for (std::size_t t = 0; t < model.slices; ++t)
+    columns.push_back({std::span(model.values).subspan(t * row, row), ones});
+  partition::Batch::Options options;
+  options.tree = model.tree;
+  options.states = model.states;
+  options.memory_budget_bytes = partition::Batch::least_memory(options, model.slices);
+  auto batch = partition::Batch::create(options, columns);
+  ASSERT_TRUE(batch) << batch.error().message;
+  ASSERT_FALSE(batch->keeps_tables());
+  const partition::Area alerted{{partition::LeafPosition(3)}, SliceIndex(10), SliceIndex(14)};
+  int calls = 0;
+  const auto p = lower_for({0.9, "noise", "why"}, *batch, {&alerted, 1}, [&] { return ++calls > 0; });
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->p, 0.9);
+  EXPECT_EQ(p->why, "why");
+  EXPECT_EQ(calls, 0);
+  auto picture = batch->solve(0.9);
+  ASSERT_TRUE(picture);
+  EXPECT_FALSE(partition::is_apart(*picture, batch->tree(), alerted));
+  draw_picture(*picture, *batch, {&alerted, 1});
+  EXPECT_TRUE(partition::is_apart(*picture, batch->tree(), alerted));
 }
 
 }  // namespace choose_p_test

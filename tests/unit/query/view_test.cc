@@ -383,6 +383,28 @@ TEST_F(View, WhatIsKeptOfStretchesIsBounded) {
                                               HasSubstr("ask for so many")));
 }
 
+// What a picture of that size takes: its tables do not fit, and those of one way from the root down do.
+TEST(SlicesThatFit, AThousandOfSevenHundredResourcesInTheDefaultMemory) {
+  store::Resume run;
+  for (std::uint32_t r = 0; r < 700; ++r) {
+    store::LeafRecord leaf;
+    leaf.leaf = LeafIndex(r);
+    leaf.attributes = {{"site", "nancy"},
+                       {"cluster", r < 350 ? "graphene" : "griffon"},
+                       {"host", "n" + std::to_string(r / 6)},
+                       {"rank", std::to_string(r)}};
+    run.leaves.push_back(leaf);
+  }
+  for (int x = 3; x < 22; ++x)
+    ASSERT_TRUE(run.states.intern("s" + std::to_string(x), model::StateFamily::kOther));
+  ASSERT_EQ(run.states.size(), 22u);
+  const std::uint64_t memory = ViewMaker::Options().memory_bytes;
+  const SlicesThatFit fit = slices_that_fit(ViewRequest(), run, memory / 2, memory / 4);
+  EXPECT_EQ(fit.most, 1000u);
+  EXPECT_LT(fit.with_tables, 200u);
+  EXPECT_GT(fit.with_tables, 100u);
+}
+
 // With the tables of one way from the root down at a time the partition is the same, however many slices; how
 // quality depends on p is told of fewer.
 TEST_F(View, MoreSlicesThanTablesFit_TheSamePartition) {

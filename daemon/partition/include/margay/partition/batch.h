@@ -34,8 +34,8 @@
 // Partitions come on top: 40 bytes a part.
 //
 // ONE PATH. A spatiotemporal model whose tables are over the budget is solved by those of one way from the
-// root down at a time (spatiotemporal.h, kOnePath), each time anew: 8 * K * T*(X+2) bytes for sums, and T^2 *
-// 8 for each of the levels of the hierarchy. The partition is the same.
+// root down at a time (spatiotemporal.h, kOnePath), each time anew: 8 * K * T*(X+2) bytes for sums, and 9 *
+// T^2 for each of the levels of the hierarchy, nearly. The partition is the same.
 //
 // Errors: create() refuses what the engines refuse, naming leaf, slice and state (kInvalidArgument), and a
 // model over the budget, naming need and budget (kLimit); solve() refuses p outside [0,1]. Thread safety:
