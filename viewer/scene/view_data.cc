@@ -142,21 +142,41 @@ class Reader {
     return {};
   }
 
+  // How many nodes of the answer lie above the one that was asked for: a daemon tells the way down to it.
+  std::uint32_t way_down() const {
+    const std::string path = root_path(in_.question().node());
+    std::uint32_t node = 0;
+    for (std::size_t at = 1; at < path.size();) {
+      const std::size_t end = std::min(path.find('/', at), path.size());
+      const auto next = static_cast<int>(node) + 1;
+      if (next >= in_.nodes_size() || in_.nodes(next).parent() != node ||
+          in_.nodes(next).leaves() != in_.nodes(0).leaves() ||
+          clean_name(in_.nodes(next).name()) != path.substr(at, end - at))
+        return 0;
+      ++node;
+      at = end + 1;
+    }
+    return node;
+  }
+  // Where a node of the answer is in what is made of it; those on the way down are all the root.
+  std::uint32_t place_of(std::uint32_t node) const { return node <= way_ ? 0 : node - way_; }
+
   // Depth-first: the parent is the node before, or above that. What ends there gets its `end`.
   Status nodes() {
     const auto n = static_cast<std::size_t>(in_.nodes_size());
     if (n > kMostNodes) return too_many("nodes", n, kMostNodes);
     if (n == 0) return corrupt("it has no resources, not even a root");
-    out_.nodes.resize(n);
+    way_ = way_down();
+    out_.nodes.resize(n - way_);
     std::vector<std::uint32_t> above;  // the path to the node before
     std::vector<std::uint32_t> children(n);
     std::uint64_t leaves = 0;
     std::size_t bytes = 0;
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const wire::ViewNode& from = in_.nodes(static_cast<int>(i));
+    for (std::uint32_t i = 0; i < out_.nodes.size(); ++i) {
+      const wire::ViewNode& from = in_.nodes(static_cast<int>(i + way_));
       Node& node = out_.nodes[i];
       node.name = clean_name(from.name());
-      node.parent = from.parent();
+      node.parent = place_of(from.parent());
       if (i == 0 ? node.parent != 0 : std::find(above.rbegin(), above.rend(), node.parent) == above.rend())
         return corrupt(nth("node", i) + " does not follow its parent, depth first");
       while (i > 0 && above.back() != node.parent)
@@ -175,7 +195,8 @@ class Reader {
       }
       bytes += node.path.size();
       if (bytes > kMostPathBytes) return too_many("bytes of names", bytes, kMostPathBytes);
-      const bool childless = i + 1 == n || in_.nodes(static_cast<int>(i + 1)).parent() != i;
+      const bool childless =
+          i + 1 == out_.nodes.size() || in_.nodes(static_cast<int>(i + way_ + 1)).parent() != i + way_;
       if (childless) {
         if (node.leaf_count == 0 && i != 0) return corrupt(nth("node", i) + " has no leaves");
         leaves += node.leaf_count;
@@ -184,11 +205,12 @@ class Reader {
       above.push_back(i);
     }
     while (!above.empty())
-      if (Status ok = close(above, static_cast<std::uint32_t>(n), leaves); !ok) return ok;
-    out_.child_begin.assign(n + 1, 0);
-    for (std::size_t i = 0; i < n; ++i) out_.child_begin[i + 1] = out_.child_begin[i] + children[i];
-    out_.child_list.resize(n - 1);
-    for (std::uint32_t i = 1; i < n; ++i)
+      if (Status ok = close(above, static_cast<std::uint32_t>(out_.nodes.size()), leaves); !ok) return ok;
+    out_.child_begin.assign(out_.nodes.size() + 1, 0);
+    for (std::size_t i = 0; i < out_.nodes.size(); ++i)
+      out_.child_begin[i + 1] = out_.child_begin[i] + children[i];
+    out_.child_list.resize(out_.nodes.size() - 1);
+    for (std::uint32_t i = 1; i < out_.nodes.size(); ++i)
       out_.child_list[out_.child_begin[out_.nodes[i].parent] + out_.nodes[i].place] = i;
     return {};
   }
@@ -214,11 +236,11 @@ class Reader {
     std::vector<std::uint64_t> begins(static_cast<std::size_t>(n) + 1);
     for (int i = 0; i < n; ++i) {
       begins[static_cast<std::size_t>(i) + 1] = begins[static_cast<std::size_t>(i)] + in_.part_states(i);
-      if (in_.part_node(i) >= out_.nodes.size())
+      if (place_of(in_.part_node(i)) >= out_.nodes.size())
         return corrupt(nth("part", static_cast<std::size_t>(i)) + " is of no node");
       if (in_.part_first(i) > in_.part_last(i) || in_.part_last(i) >= out_.slices())
         return corrupt(nth("part", static_cast<std::size_t>(i)) + " lies outside the slices");
-      if (out_.temporal && in_.part_node(i) != 0)
+      if (out_.temporal && place_of(in_.part_node(i)) != 0)
         return corrupt(nth("part", static_cast<std::size_t>(i)) +
                        " of a temporal partition is not of all resources");
     }
@@ -227,8 +249,8 @@ class Reader {
     std::vector<int> order(static_cast<std::size_t>(n));
     std::iota(order.begin(), order.end(), 0);
     const auto earlier = [&](int a, int b) {
-      return in_.part_node(a) != in_.part_node(b) ? in_.part_node(a) < in_.part_node(b)
-                                                  : in_.part_first(a) < in_.part_first(b);
+      const std::uint32_t x = place_of(in_.part_node(a)), y = place_of(in_.part_node(b));
+      return x != y ? x < y : in_.part_first(a) < in_.part_first(b);
     };
     if (!std::is_sorted(order.begin(), order.end(), earlier)) std::sort(order.begin(), order.end(), earlier);
     out_.parts.reserve(static_cast<std::size_t>(n));
@@ -256,7 +278,7 @@ class Reader {
       return corrupt(nth("part", static_cast<std::size_t>(i)) + what);
     };
     Part p;
-    p.node = in_.part_node(i);
+    p.node = place_of(in_.part_node(i));
     p.first = in_.part_first(i);
     p.last = in_.part_last(i) + 1;
     p.gain = in_.part_gain(i);
@@ -344,7 +366,7 @@ class Reader {
         return corrupt(nth("visit", static_cast<std::size_t>(i)) + what);
       };
       Visit to;
-      to.node = v.node(i), to.state = v.state(i), to.depth = v.depth(i);
+      to.node = place_of(v.node(i)), to.state = v.state(i), to.depth = v.depth(i);
       if (!is_leaf(to.node)) return bad(" is of no leaf");
       if (to.state >= out_.states.size()) return bad(" has an unknown state");
       if (to.depth > kMostDepth) return bad(" is too deep");
@@ -389,7 +411,7 @@ class Reader {
         return corrupt(nth("annotation", static_cast<std::size_t>(i)) + what);
       };
       Annotation to;
-      to.node = v.node(i), to.name = v.name(i), to.value = v.value(i), to.depth = v.depth(i);
+      to.node = place_of(v.node(i)), to.name = v.name(i), to.value = v.value(i), to.depth = v.depth(i);
       if (!is_leaf(to.node)) return bad(" is of no leaf");
       if (to.name >= out_.annotation_names.size()) return bad(" has an unknown name");
       if (v.kind(i) < 1 || v.kind(i) > 3) return bad(" is of an unknown kind");
@@ -418,7 +440,7 @@ class Reader {
     if (n > 0 && out_.slices() == 0) return corrupt("it has messages, and no slices");
     for (int i = 0; i < n; ++i) {
       Message to;
-      to.from = v.from(i), to.to = v.to(i), to.bytes = v.bytes(i), to.tag = v.tag(i);
+      to.from = place_of(v.from(i)), to.to = place_of(v.to(i)), to.bytes = v.bytes(i), to.tag = v.tag(i);
       if (!is_leaf(to.from) || !is_leaf(to.to))
         return corrupt(nth("message", static_cast<std::size_t>(i)) + " is of no leaf");
       if (__builtin_add_overflow(out_.boundaries.front().value, v.sent_ns(i), &to.sent.value) ||
@@ -434,6 +456,7 @@ class Reader {
 
   const wire::ViewAnswer& in_;
   ViewData out_;
+  std::uint32_t way_ = 0;  // nodes above the one that was asked for
   std::vector<int> seen_;  // by state, the last part that has it
 };
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "margay/scene/rows.h"
 #include "small_view.h"
 
 namespace margay::scene {
@@ -121,6 +122,44 @@ TEST(ViewData, WhatIsSaidComesAlong) {
   EXPECT_EQ(d.nodes[0].path, "/x");
   EXPECT_EQ(d.nodes[small.r3].path, "/x/b/r3");
   EXPECT_EQ(d.question.node(), "/x/");
+}
+
+// What a daemon answers about a node has the way down to it; the picture begins with the node.
+TEST(ZoomedIntoANode, ThePictureBeginsWithIt) {
+  support::ViewBuilder build(2);
+  const std::uint32_t state = build.state("Compute", wire::FAMILY_COMPUTE);
+  const std::uint32_t site = build.node("s", 0), host = build.node("h", site);
+  const std::uint32_t r0 = build.node("r0", host), r1 = build.node("r1", host);
+  build.part(site, 1, 2, {{state, 1}}).part(r0, 0, 1, {{state, 1}}).part(r1, 0, 1, {{state, 0.5F}});
+  build.raw().mutable_question()->set_node("/s/h/");
+  auto& visits = *build.raw().mutable_visits();
+  visits.add_node(r1), visits.add_state(state), visits.add_begin_ns(0), visits.add_length_ns(5);
+  visits.add_depth(0), visits.add_flags(0);
+  const ViewData d = *view_data_untrusted(build.answer());
+  ASSERT_EQ(d.nodes.size(), 3u);
+  EXPECT_EQ(d.nodes[0].path, "/s/h");
+  EXPECT_EQ(d.nodes[0].name, "h");
+  EXPECT_EQ(d.nodes[2].path, "/s/h/r1");
+  EXPECT_EQ(d.nodes[2].depth, 1u);
+  EXPECT_EQ(node_at(d, "/s/h/r1"), 2);
+  ASSERT_EQ(d.parts.size(), 3u);
+  EXPECT_EQ(d.parts[0].node, 0u);
+  EXPECT_EQ(d.parts[1].node, 1u);
+  ASSERT_EQ(d.visits.size(), 1u);
+  EXPECT_EQ(d.visits[0].node, 2u);
+  EXPECT_EQ(d.visits_of(2).size(), 1u);
+}
+
+TEST(ZoomedIntoANode, AResourceAloneIsTheRoot) {
+  support::ViewBuilder build(1);
+  const std::uint32_t state = build.state("Compute", wire::FAMILY_COMPUTE);
+  const std::uint32_t leaf = build.node("r0", build.node("h", 0));
+  build.part(leaf, 0, 1, {{state, 1}});
+  build.raw().mutable_question()->set_node("/h/r0");
+  const ViewData d = *view_data_untrusted(build.answer());
+  ASSERT_EQ(d.nodes.size(), 1u);
+  EXPECT_EQ(d.nodes[0].path, "/h/r0");
+  EXPECT_EQ(d.leaves(), 1u);
 }
 
 TEST(ViewData, NamesAreMadeFitToShow) {
