@@ -2,7 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
+
+#include "margay/base/resource_pattern.h"
+#include "margay/model/natural_order.h"
 
 namespace margay::model {
 namespace {
@@ -15,15 +22,31 @@ std::string without_slash(std::string name) {
   std::replace(name.begin(), name.end(), '/', '_');  // a path is made of components
   return name;
 }
-std::string component(const std::string& attribute, const std::string& value) {
-  return without_slash(is_number(value) ? attribute + value : value);
+bool is_of_path(const std::string& attribute) {
+  return attribute.starts_with("path") && is_number(attribute.substr(4));
+}
+
+// What a leaf with this value shows for a level; "": nothing.
+std::string component(const View::Level& level, const std::string& value) {
+  using Of = View::Level::Of;
+  if (level.of == Of::kValue)
+    return without_slash(is_number(value) && !is_of_path(level.attribute) ? level.attribute + value : value);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size()) return "";
+  if (level.of == Of::kRest)
+    return level.attribute + " mod " + std::to_string(level.n) + " = " + std::to_string(number % level.n);
+  const std::uint64_t first = number - number % level.n;
+  const std::uint64_t last = std::min(level.n - 1, std::numeric_limits<std::uint64_t>::max() - first) + first;
+  return level.attribute + ' ' + std::to_string(first) + (level.n == 1 ? "" : '-' + std::to_string(last));
 }
 
 // Calls `take` with what a leaf shows for a level of the view: nothing, one component, or a path of them.
 template <class Take>
-void each_component(const Attributes& leaf, const std::string& level, Take take) {
-  if (level != "path") {
-    if (const auto it = leaf.find(level); it != leaf.end()) take(component(level, it->second));
+void each_component(const Attributes& leaf, const View::Level& level, Take take) {
+  if (level.attribute != "path") {
+    if (const auto it = leaf.find(level.attribute); it != leaf.end())
+      if (std::string c = component(level, it->second); !c.empty()) take(std::move(c));
     return;
   }
   for (std::size_t i = 1;; ++i) {
@@ -33,67 +56,87 @@ void each_component(const Attributes& leaf, const std::string& level, Take take)
   }
 }
 
-// "rank2" before "rank10".
-bool natural_less(const std::string& a, const std::string& b) {
-  std::size_t i = 0, j = 0;
-  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  while (i < a.size() && j < b.size()) {
-    if (digit(a[i]) && digit(b[j])) {
-      std::size_t ie = i, je = j;
-      while (ie < a.size() && digit(a[ie])) ++ie;
-      while (je < b.size() && digit(b[je])) ++je;
-      while (i + 1 < ie && a[i] == '0') ++i;
-      while (j + 1 < je && b[j] == '0') ++j;
-      if (ie - i != je - j) return ie - i < je - j;
-      const int c = a.compare(i, ie - i, b, j, je - j);
-      if (c != 0) return c < 0;
-      i = ie;
-      j = je;
-    } else {
-      if (a[i] != b[j]) return a[i] < b[j];
-      ++i;
-      ++j;
-    }
-  }
-  return a.size() - i < b.size() - j;
-}
-
-// Names that only differ in leading zeros are two names.
-struct NaturalLess {
-  bool operator()(const std::string& a, const std::string& b) const {
-    return natural_less(a, b) || (a < b && !natural_less(b, a));
-  }
-};
-
 // The tree before it is laid out in depth-first order.
 struct Draft {
   std::map<std::string, std::uint32_t, NaturalLess> children;
   std::vector<LeafIndex> leaves;  // leaves that end here
 };
 
-// What the leaf shows for the levels above its thread.
-std::string process_of(const Attributes& leaf, std::span<const std::string> view) {
-  std::string key;
-  for (const std::string& level : view)
-    if (level != "thread") each_component(leaf, level, [&key](const std::string& c) { key += c + '/'; });
-  return key;
-}
+// What leaves show for the levels of a view, and for those that make each a leaf of its own.
+class Components {
+ public:
+  Components(std::span<const Attributes> leaves, const View& view) : levels_(view.levels()) {
+    const auto has = [&](const char* attribute) {
+      return std::any_of(levels_.begin(), levels_.end(), [&](const View::Level& l) {
+        return l == View::Level{attribute, View::Level::Of::kValue, 1};
+      });
+    };
+    for (const char* own : {"rank", "process", "thread"})
+      if (!has(own)) levels_.push_back({own, View::Level::Of::kValue, 1});
+    by_path_ = has("path");
+    for (const Attributes& a : leaves) ++threads_[process_of(a)];
+    if (view.groups().empty()) return;
+    const Hierarchy usual(leaves);
+    for (std::uint32_t l = 0; l < leaves.size(); ++l)
+      groups_.push_back(group_of(view.groups(), usual.path_of(LeafIndex(l))));
+  }
+
+  std::vector<std::string> of(std::span<const Attributes> leaves, std::uint32_t l) const {
+    const Attributes& leaf = leaves[l];
+    std::vector<std::string> out;
+    for (const View::Level& level : levels_) {
+      if (level.attribute == View::kGroup && !groups_.empty()) {
+        out.push_back(groups_[l]);
+        continue;
+      }
+      // A rank with one thread is the leaf.
+      if (level.attribute == "thread" && leaf.contains("thread") && threads_.at(process_of(leaf)) == 1)
+        continue;
+      each_component(leaf, level, [&](std::string c) { out.push_back(std::move(c)); });
+    }
+    if (!by_path_) add_own_name(leaf, out);
+    return out;
+  }
+
+ private:
+  // What the leaf shows for the levels above its thread.
+  std::string process_of(const Attributes& leaf) const {
+    std::string key;
+    for (const View::Level& level : levels_)
+      if (level.attribute != "thread")
+        each_component(leaf, level, [&key](const std::string& c) { key += c + '/'; });
+    return key;
+  }
+  static std::string group_of(const std::vector<View::Group>& groups, const std::string& path) {
+    for (const View::Group& g : groups)
+      for (const std::string& pattern : g.patterns)
+        if (names_resource(pattern, path)) return g.name;
+    return View::kOthers;
+  }
+  // The last of an imported leaf's path, unless it is shown already.
+  void add_own_name(const Attributes& leaf, std::vector<std::string>& out) const {
+    std::string own;
+    for (std::size_t i = 1; leaf.contains("path" + std::to_string(i)); ++i) own = "path" + std::to_string(i);
+    const auto is_own = [&](const View::Level& l) {
+      return l.attribute == own && l.of == View::Level::Of::kValue;
+    };
+    if (!own.empty() && std::none_of(levels_.begin(), levels_.end(), is_own))
+      out.push_back(without_slash(leaf.at(own)));
+  }
+
+  std::vector<View::Level> levels_;
+  bool by_path_ = false;
+  std::map<std::string, int> threads_;  // of each process
+  std::vector<std::string> groups_;     // of each leaf, where the view has them
+};
 
 // Each leaf where its components lead, behind the root (the first).
-std::vector<Draft> drafts_of(std::span<const Attributes> leaves, std::span<const std::string> view) {
-  // A rank with one thread is the leaf: find the ranks that have several.
-  std::map<std::string, int> threads;
-  for (const Attributes& a : leaves) ++threads[process_of(a, view)];
-
+std::vector<Draft> drafts_of(std::span<const Attributes> leaves, const View& view) {
+  const Components shown(leaves, view);
   std::vector<Draft> drafts(1);
   std::map<std::pair<std::uint32_t, std::string>, int> twins;
   for (std::uint32_t i = 0; i < leaves.size(); ++i) {
-    std::vector<std::string> components;
-    for (const std::string& level : view) {
-      if (level == "thread" && leaves[i].contains(level) && threads[process_of(leaves[i], view)] == 1)
-        continue;
-      each_component(leaves[i], level, [&](std::string c) { components.push_back(std::move(c)); });
-    }
+    std::vector<std::string> components = shown.of(leaves, i);
     if (components.empty()) components.push_back("unnamed");
     const auto child = [&](std::uint32_t at, const std::string& name) {
       const auto [it, fresh] =
@@ -144,7 +187,7 @@ void count_leaves(std::vector<Hierarchy::Node>& nodes, std::span<const NodeIndex
 
 }  // namespace
 
-Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view) {
+Hierarchy::Hierarchy(std::span<const Attributes> leaves, const View& view) {
   std::vector<Draft> drafts = drafts_of(leaves, view);
   move_inner_leaves_down(drafts);
   leaf_node_.resize(leaves.size());

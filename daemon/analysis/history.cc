@@ -18,7 +18,7 @@ std::shared_ptr<const detect::Topology> History::topology(const std::vector<mode
                                                           std::size_t states, std::uint64_t version) const {
   auto t = std::make_shared<detect::Topology>();
   t->version = version;
-  t->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
+  t->hierarchy = model::Hierarchy(leaves);
   const auto& all = resume_.states.states();
   t->states.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(states, all.size())));
   return t;

@@ -60,7 +60,7 @@ bool SliceFeed::push(ClosedSlice message, TimeNs now) {
     ++message.position;
     auto topology = std::make_shared<detect::Topology>();
     topology->version = ingest.topology_version();
-    topology->hierarchy = model::Hierarchy(ingest.leaves(), model::Hierarchy::default_view());
+    topology->hierarchy = model::Hierarchy(ingest.leaves());
     topology->states = model_.states.states();
     message.topology = std::move(topology);
   }

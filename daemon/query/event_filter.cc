@@ -26,28 +26,33 @@ auto all_of(const Occurrence& o) {
 
 }  // namespace
 
-EventFilter::EventFilter(const EventQuery& query, const store::Resume& resume) : query_(query) {
-  std::vector<model::Attributes> leaves;
-  for (const auto& l : resume.leaves) leaves.push_back(l.attributes);
-  const model::Hierarchy hierarchy(leaves, model::Hierarchy::default_view());
-  for (std::uint32_t l = 0; l < leaves.size(); ++l) {
-    const std::string& path = paths_.emplace_back(hierarchy.path_of(LeafIndex(l)));
-    const bool below = query.nodes.empty() ||
-                       std::any_of(query.nodes.begin(), query.nodes.end(),
-                                   [&](const std::string& node) { return model::at_or_below(path, node); });
-    wanted_.push_back(below && one_matches(query.paths, path) && query.resources.shows(path));
+EventFilter::EventFilter(const EventQuery& query, const store::Resume& resume)
+    : query_(query), attributes_(attributes_of(resume)), tree_(attributes_, query.view) {
+  for (std::uint32_t l = 0; l < attributes_.size(); ++l) {
+    const LeafIndex leaf(l);
+    const bool below =
+        query.nodes.empty() || std::any_of(query.nodes.begin(), query.nodes.end(),
+                                           [&](const auto& n) { return tree_.at_or_below(leaf, n); });
+    wanted_.push_back(below && one_matches(query.paths, path(leaf)) && shows(leaf));
   }
-  known_.resize(leaves.size());
+  known_.resize(attributes_.size());
 }
 
 Status EventFilter::check() {
   if (query_.to <= query_.from) return fail(ErrorCode::kInvalidArgument, "the time range is empty");
+  if (Status ok = ViewTree::check(attributes_, query_.view); !ok)
+    return fail(ErrorCode::kInvalidArgument, "view: " + ok.error().message);
+  const auto count = static_cast<std::uint32_t>(attributes_.size());
+  const auto is_there = [&](const std::string& node) {
+    for (std::uint32_t l = 0; l < count; ++l)
+      if (tree_.at_or_below(LeafIndex(l), node)) return true;
+    return false;
+  };
   for (const std::string& node : query_.nodes)
-    if (std::none_of(paths_.begin(), paths_.end(),
-                     [&](const auto& p) { return model::at_or_below(p, node); }))
+    if (!is_there(node))
       return fail(ErrorCode::kInvalidArgument, "there is no resource at or below '" + node + "'; it has " +
-                                                   (paths_.empty() ? "none" : paths_.front()) +
-                                                   (paths_.size() > 1 ? " to " + paths_.back() : ""));
+                                                   (count == 0 ? "none" : path(LeafIndex(0))) +
+                                                   (count > 1 ? " to " + path(LeafIndex(count - 1)) : ""));
   if (!query_.resources.empty() && std::find(wanted_.begin(), wanted_.end(), true) == wanted_.end())
     return fail(ErrorCode::kInvalidArgument, "filter: it leaves none of the resources of this run");
   try {
@@ -68,7 +73,7 @@ bool EventFilter::look_up(LeafIndex leaf, const trace::Name& name) {
   const auto family = name.kind == trace::Name::Kind::kState ? static_cast<wire::StateFamily>(name.family)
                                                              : wire::FAMILY_MARK;  // of none
   return state && one_matches(query_.names, name.text) && query_.terms.shows(name.text, family) &&
-         (query_.match.empty() || std::regex_search(paths_[leaf.value] + " " + name.text, match_));
+         (query_.match.empty() || std::regex_search(path(leaf) + " " + name.text, match_));
 }
 
 bool EventFilter::passes(const Occurrence& o, const std::vector<trace::Name>& names) {

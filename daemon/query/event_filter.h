@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "margay/query/event_list.h"
+#include "view_tree.h"
 
 namespace margay::daemon {
 
@@ -23,7 +24,9 @@ class EventFilter {
   // Whether the query makes sense for this run. REQUIRES: it does, of all that follows.
   Status check();
   bool wanted(LeafIndex leaf) const { return wanted_[leaf.value]; }
-  const std::string& path(LeafIndex leaf) const { return paths_[leaf.value]; }
+  // Whether the terms of resources name it, wherever it is.
+  bool shows(LeafIndex leaf) const { return tree_.shows(leaf, query_.resources); }
+  const std::string& path(LeafIndex leaf) const { return tree_.resource(leaf); }
   // But for how long it lasts.
   bool passes(const trace::Occurrence& o, const std::vector<trace::Name>& names);
   bool lasts_as_wanted(const trace::Occurrence& o) const;
@@ -34,7 +37,8 @@ class EventFilter {
   bool look_up(LeafIndex leaf, const trace::Name& name);
 
   const EventQuery& query_;
-  std::vector<std::string> paths_;
+  const std::vector<model::Attributes> attributes_;
+  const ViewTree tree_;
   std::vector<bool> wanted_;
   std::regex match_;
   // By leaf and name: 1 passes, 2 does not.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "margay/query/view_question.h"
+
 namespace margay::daemon {
 namespace {
 
@@ -58,6 +60,7 @@ Status check(const wire::EventsQuestion& q) {
                           : "kind: of WAITS only nodes can be chosen, and what is left out of them");
   if (pairs && q.filter().states_size() > 0) return nonsense("filter: of PAIRS only resources can be chosen");
   if (waits && q.has_filter()) return nonsense("filter: WAITS has none");
+  if (waits && q.has_view()) return nonsense("view: WAITS has none");
   if (q.alike() < wire::EventsQuestion::NOT || q.alike() > wire::EventsQuestion::MEAN_TIME)
     return nonsense("alike: is unknown");
   if (!pairs && q.alike() != wire::EventsQuestion::NOT) return nonsense("alike: is of PAIRS alone");
@@ -93,6 +96,8 @@ Result<EventPageRequest> decode_events_untrusted(const wire::EventsQuestion& q) 
   if (Status ok = check(q); !ok) return tl::unexpected(ok.error());
   auto filter = wire::run_filter_untrusted(q.filter());
   if (!filter) return tl::unexpected(filter.error());
+  auto view = view_untrusted(q.view());
+  if (!view) return tl::unexpected(view.error());
   EventPageRequest r;
   r.token = q.token();
   r.whole = q.from_ns() == 0 && q.to_ns() == 0;
@@ -101,6 +106,7 @@ Result<EventPageRequest> decode_events_untrusted(const wire::EventsQuestion& q) 
   r.alike = q.alike();
   EventQuery& list = r.list;
   list.from = TimeNs(q.from_ns()), list.to = TimeNs(q.to_ns());
+  list.view = std::move(*view);
   list.nodes.assign(q.nodes().begin(), q.nodes().end());
   r.except.assign(q.except().begin(), q.except().end());
   list.states.assign(q.states().begin(), q.states().end());

@@ -63,7 +63,8 @@ Result<MessageListCounts> list_messages(const store::Archive& archive, const sto
                                         const MessageQuery& query,
                                         const std::function<Status(const MessageRow&)>& take) {
   EventQuery asked;
-  asked.from = query.from, asked.to = query.to, asked.nodes = query.nodes;
+  asked.from = query.from, asked.to = query.to, asked.nodes = query.nodes, asked.view = query.view;
+  asked.resources = query.resources;
   EventFilter filter(asked, resume);
   if (Status ok = filter.check(); !ok) return tl::unexpected(ok.error());
   const auto raw = trace::has_raw(archive, resume, query.from);
@@ -100,8 +101,7 @@ Result<MessageListCounts> list_messages(const store::Archive& archive, const sto
   std::erase_if(messages, [&](const trace::Message& m) {
     const bool touches = m.sent < query.to && std::max(m.sent, m.received) >= query.from;
     return !touches || (query.least.value > 0 && m.received - m.sent < query.least) ||
-           !(filter.wanted(m.from) || filter.wanted(m.to)) || !query.resources.shows(filter.path(m.from)) ||
-           !query.resources.shows(filter.path(m.to));
+           !(filter.wanted(m.from) || filter.wanted(m.to)) || !filter.shows(m.from) || !filter.shows(m.to);
   });
   if (query.refused > 0 && messages.size() > query.refused)
     return fail(ErrorCode::kLimit, "there are more than " + std::to_string(query.refused) + " messages");

@@ -32,8 +32,7 @@ std::vector<partition::Area> told_areas(std::span<const wire::Alert> alerts, con
   std::vector<partition::Area> out;
   if (alerts.empty() || !model.has_names() || !model.times || model.slices == 0) return out;
   std::unordered_map<std::string, std::uint32_t> position;
-  for (std::uint32_t l = 0; l < model.leaves(); ++l)
-    position.emplace(model.path(model.tree.leaf_node(partition::LeafPosition(l))), l);
+  for (std::uint32_t l = 0; l < model.leaves(); ++l) position.emplace(model.resource(l), l);
   const TimeNs from = model.times->from, to = model.times->to;
   const double slice = static_cast<double>((to - from).value) / static_cast<double>(model.slices);
   const auto slice_at = [&](TimeNs t) {

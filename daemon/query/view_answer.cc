@@ -9,6 +9,7 @@
 #include "margay/base/text.h"
 #include "margay/query/event_list.h"
 #include "margay/query/message_list.h"
+#include "margay/query/run_views.h"
 
 namespace margay::daemon {
 namespace {
@@ -67,6 +68,9 @@ void put_model(const Model& model, const ViewRequest& request, const model::Stat
     out.set_parent(root ? k : model.tree.parent(node).value);
     out.set_leaves(static_cast<std::uint32_t>(model.tree.leaves_under(node).size()));
   }
+  for (std::uint32_t l = 0; l < model.resources.size(); ++l)
+    answer.mutable_nodes(static_cast<int>(model.tree.leaf_node(partition::LeafPosition(l)).value))
+        ->set_resource(clean_utf8(model.resources[l]));
   for (const std::string& name : model.state_names) {
     wire::Name& out = *answer.add_states();
     out.set_name(clean_utf8(name));
@@ -78,6 +82,15 @@ void put_model(const Model& model, const ViewRequest& request, const model::Stat
   const double slice = static_cast<double>((model.times->to - model.times->from).value) * 1e-9 /
                        static_cast<double>(model.slices);
   answer.set_full(request.op.adds_up() ? model.unit / slice : model.unit);
+}
+
+void put_attributes(std::span<const model::Attributes> leaves, wire::ViewAnswer& answer) {
+  for (const RunAttribute& a : attributes_of_run(leaves)) {
+    wire::ViewAttribute& out = *answer.add_attributes();
+    out.set_name(clean_utf8(a.name));
+    out.set_values(static_cast<std::uint32_t>(a.values));
+  }
+  for (const std::string& view : views_worth_trying(leaves)) answer.add_views(clean_utf8(view));
 }
 
 bool put_parts(const Model& model, const partition::Partition& partition, const AnswerLimits& limits,
@@ -124,13 +137,14 @@ void put_curve(const Model& model, const partition::SignificantP& curve, const A
 
 namespace {
 
-std::map<std::string, std::uint32_t> nodes_by_path(const wire::ViewAnswer& answer) {
+// What events are said to be of: a resource's path in the usual view.
+std::map<std::string, std::uint32_t> nodes_by_resource(const wire::ViewAnswer& answer) {
   std::map<std::string, std::uint32_t> nodes;
   std::vector<std::string> paths;
   for (int k = 0; k < answer.nodes_size(); ++k) {
     const wire::ViewNode& node = answer.nodes(k);
     paths.push_back(k == 0 ? "" : paths[node.parent()] + "/" + node.name());
-    nodes.emplace(paths.back(), k);
+    nodes.emplace(node.resource().empty() ? paths.back() : node.resource(), k);
   }
   return nodes;
 }
@@ -144,6 +158,7 @@ bool look_at(const ViewRequest& request, const wire::ViewAnswer& answer, const s
   query.from = TimeNs(answer.boundaries(0)), query.to = TimeNs(answer.boundaries(slices - 1));
   std::string node = request.node.starts_with('/') ? request.node : "/" + request.node;
   while (node.size() > 1 && node.ends_with('/')) node.pop_back();
+  query.view = request.view;
   query.nodes = {std::move(node)};
   query.resources = request.filter.resources;
   query.refused = request.visits;
@@ -193,7 +208,7 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, co
                   const std::function<bool()>& go_on, wire::ViewAnswer& answer) {
   EventQuery query;
   if (!look_at(request, answer, go_on, query)) return {};
-  const auto nodes = nodes_by_path(answer);
+  const auto nodes = nodes_by_resource(answer);
   std::map<std::string, std::uint32_t> states;
   for (int x = 0; x < answer.states_size(); ++x) states.emplace(answer.states(x).name(), x);
   wire::ViewVisits out;
@@ -225,7 +240,7 @@ Status put_messages(const store::Archive& archive, const store::Resume& resume, 
                     const std::function<bool()>& go_on, wire::ViewAnswer& answer) {
   MessageQuery query;
   if (!look_at(request, answer, go_on, query)) return {};
-  const auto nodes = nodes_by_path(answer);
+  const auto nodes = nodes_by_resource(answer);
   wire::ViewMessages out;
   const auto counts = list_messages(archive, resume, query, [&](const MessageRow& row) -> Status {
     const auto from = nodes.find(clean_utf8(row.from)), to = nodes.find(clean_utf8(row.to));
@@ -251,6 +266,7 @@ void put_question(const Model& model, const ViewRequest& request, wire::ViewAnsw
   q.set_to_ns(model.times->to.value);
   q.set_slices(static_cast<std::uint32_t>(model.slices));
   q.set_node(clean_utf8(request.node));
+  if (!request.view.is_usual()) *q.mutable_view() = request.view_terms;
   for (const std::string& s : request.states) q.add_states(s);
   if (request.filter_terms.ByteSizeLong() > 0) *q.mutable_filter() = request.filter_terms;
   if (request.op != slicer::Operator{}) q.set_measure(request.op.text());

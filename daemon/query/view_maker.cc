@@ -7,6 +7,7 @@
 
 #include "margay/base/text.h"
 #include "margay/query/told_areas.h"
+#include "view_tree.h"
 
 namespace margay::daemon {
 namespace {
@@ -15,6 +16,7 @@ constexpr std::uint64_t kAnswerBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kVisitBytes = std::uint64_t{16} << 20;
 // Looking at a live archive anew takes at most one part in so many of the time.
 constexpr std::int64_t kRefreshShare = 20;
+constexpr std::size_t kFewLeaves = 4096;
 
 std::string number(double x) {
   char text[32];
@@ -32,7 +34,8 @@ std::string key_of(const ViewRequest& r, partition::Operator cuts, const Stretch
   std::string key = std::to_string(s.from.value) + ' ' + std::to_string(s.to.value) + ' ' +
                     std::to_string(s.slices) + ' ' + std::to_string(s.level ? s.level->value : 0) + ' ' +
                     std::to_string(static_cast<int>(cuts)) + ' ' + std::to_string(resume.leaves.size()) +
-                    ' ' + std::to_string(s.settled ? 0 : newest.value) + ' ' + r.op.text() + '\n' + r.node;
+                    ' ' + std::to_string(s.settled ? 0 : newest.value) + ' ' + r.op.text() + '\n' +
+                    r.view.text() + '\n' + r.view_terms.groups() + '\n' + r.node;
   for (const std::string& state : r.states) key += '\n' + state;
   return key + '\n' + r.filter_terms.SerializeAsString();
 }
@@ -91,6 +94,12 @@ Status ViewMaker::refresh() {
   if (!resume) return tl::unexpected(resume.error());
   auto extent = zoom_extent(archive_, *resume);
   if (!extent) return tl::unexpected(extent.error());
+  const std::size_t leaves = resume->leaves.size();
+  // A leaf may say more of itself later; of very many that is not looked for.
+  if (!resume_ || resume_->leaves.size() != leaves || leaves <= kFewLeaves) {
+    attributes_.Clear();
+    put_attributes(attributes_of(*resume), attributes_);
+  }
   resume_ = std::move(*resume);
   extent_ = std::move(*extent);
   const TimeNs end = clock_.monotonic();
@@ -134,6 +143,7 @@ Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& requ
     if (!read) return tl::unexpected(read.error());
     model = std::move(read->model);
     put_model(model, request, resume_->states, head);
+    head.MergeFrom(attributes_);
     for (const std::string& note : read->notes) head.add_notes(clean_utf8(note));
   }
   if (!go_on()) return fail(ErrorCode::kTimeout, "ended");

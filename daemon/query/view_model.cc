@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "margay/model/hierarchy.h"
 #include "margay/settings/units.h"
+#include "view_tree.h"
 
 namespace margay::daemon {
 namespace {
@@ -19,8 +19,9 @@ constexpr const char* kInput = "this run";
 std::string in_fields(std::string text) {
   constexpr std::string_view kCommand = "partition: ";
   if (text.starts_with(kCommand)) text.erase(0, kCommand.size());
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords = {
-      {{"--from", "from_ns"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kWords = {
+      {{"--view", "view"},
+       {"--from", "from_ns"},
        {"--to", "to_ns"},
        {"--slices", "slices"},
        {"--state", "states"},
@@ -35,22 +36,12 @@ std::string in_fields(std::string text) {
 // What is below the node that was asked for, and the way down to it; all, where there is no such node (the
 // zoom says so).
 Result<partition::TreeShape> tree_of(const ViewRequest& request, const store::Resume& resume) {
-  std::vector<model::Attributes> attributes;
-  for (const auto& l : resume.leaves) attributes.push_back(l.attributes);
-  const model::Hierarchy h(attributes, model::Hierarchy::default_view());
-  std::string wanted = request.node.starts_with('/') ? request.node : "/" + request.node;
-  while (wanted.size() > 1 && wanted.ends_with('/')) wanted.pop_back();
-  NodeIndex node = model::Hierarchy::kRoot;
-  for (std::uint32_t k = 0; k < h.node_count() && node == model::Hierarchy::kRoot; ++k)
-    if (h[NodeIndex(k)].path == wanted) node = NodeIndex(k);
-  std::vector<NodeIndex> parents(1 + h[node].depth);  // a chain, to the node itself
-  for (std::uint32_t d = 0; d < parents.size(); ++d)
-    parents[d] = d == 0 ? partition::kNoParent : NodeIndex(d - 1);
-  const auto place = static_cast<std::uint32_t>(parents.size() - 1);
-  // Depth first: what is below a node follows it.
-  for (std::uint32_t k = node.value + 1; k < h.node_count() && h[NodeIndex(k)].depth > h[node].depth; ++k)
-    parents.push_back(NodeIndex(place + h[NodeIndex(k)].parent.value - node.value));
-  return partition::TreeShape::from_parents(parents);
+  const ViewTree view(attributes_of(resume), request.view);
+  auto place = view.find(request.node);
+  if (!place) place = view.find("");
+  auto shape = view.shape(place->node, place->leaves);
+  if (!shape) return tl::unexpected(shape.error());
+  return std::move(shape->tree);
 }
 
 Result<Stretch> newest(const ViewRequest& q, const store::Resume& resume, const ZoomExtent& extent,
@@ -179,6 +170,7 @@ Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretc
   if (!stretch.level) zoom_request.slices = stretch.slices;
   zoom_request.past_end = true;
   zoom_request.states = request.states;
+  zoom_request.view = request.view;
   zoom_request.node = request.node;
   zoom_request.filter = request.filter;
   zoom_request.op = request.op;

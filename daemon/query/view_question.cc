@@ -61,6 +61,12 @@ wire::ViewQuestion::Partition cuts_on_the_wire(partition::Operator cuts) {
   return wire::ViewQuestion::SPATIOTEMPORAL;
 }
 
+Result<model::View> view_untrusted(const wire::View& view) {
+  auto out = model::View::parse(view.levels(), view.groups());
+  if (!out) return fail(out.error(), "view");
+  return out;
+}
+
 Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& q) {
   if (Status ok = check(q); !ok) return tl::unexpected(ok.error());
   ViewRequest r;
@@ -79,6 +85,10 @@ Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& q) {
   r.to = TimeNs(q.to_ns());
   r.slices = q.slices();
   r.slice = DurationNs(q.slice_ns());
+  auto view = view_untrusted(q.view());
+  if (!view) return tl::unexpected(view.error());
+  r.view = std::move(*view);
+  r.view_terms = q.view();
   r.node = q.node();
   r.states.assign(q.states().begin(), q.states().end());
   std::sort(r.states.begin(), r.states.end());

@@ -108,7 +108,7 @@ Result<Waits> read_waits(const store::Archive& archive, const store::Resume& res
   Waits out;
   std::vector<model::Attributes> attributes;
   for (const store::LeafRecord& l : resume.leaves) attributes.push_back(l.attributes);
-  const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
+  const model::Hierarchy hierarchy(attributes);
   Ranks ranks;
   for (std::uint32_t l = 0; l < attributes.size(); ++l)
     ranks.emplace(

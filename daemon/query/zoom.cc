@@ -119,82 +119,41 @@ Status check_states(const ZoomRequest& request, const std::vector<std::string>& 
   return {};
 }
 
-Result<NodeIndex> find_node(const model::Hierarchy& hierarchy, const std::string& path) {
-  if (path.empty()) return model::Hierarchy::kRoot;
-  std::string wanted = path.starts_with('/') ? path : "/" + path;
-  while (wanted.size() > 1 && wanted.ends_with('/')) wanted.pop_back();
-  std::vector<std::string> paths;
-  for (std::uint32_t k = 0; k < hierarchy.node_count(); ++k) {
-    if (hierarchy[NodeIndex(k)].path == wanted) return NodeIndex(k);
-    paths.push_back(hierarchy[NodeIndex(k)].path);
-  }
-  return wrong("--node " + quoted(path) + ": no such resource" + hint(wanted, paths));
+Result<Looked> look_at(std::span<const model::Attributes> leaves, const ZoomRequest& request) {
+  if (Status ok = ViewTree::check(leaves, request.view); !ok)
+    return wrong("--view " + quoted(request.view.text()) + ": " + ok.error().message);
+  ViewTree tree(leaves, request.view);
+  auto at = tree.find(request.node);
+  if (!at) return wrong("--node " + at.error().message);
+  return Looked{std::move(tree), std::move(*at)};
 }
 
-namespace {
-
-// What a filter leaves of the resources below a node.
-class Shown {
- public:
-  Shown(const model::Hierarchy& hierarchy, NodeIndex node, const wire::RunFilter& filter)
-      : hierarchy_(hierarchy), is_(hierarchy.leaf_count()) {
-    for (const LeafIndex l : hierarchy.leaves_below(node)) {
-      is_[l.value] = filter.resources.shows(hierarchy.path_of(l));
-      any_ = any_ || is_[l.value];
-      if (is_[l.value] || !filter.of_the_rest) leaves_.push_back(l);
-    }
-    counts_.assign(hierarchy.leaf_count(), false);
-    for (const LeafIndex l : leaves_) counts_[l.value] = true;
-  }
-  bool any() const { return any_; }
-  bool is(LeafIndex l) const { return is_[l.value]; }
-  // Of the model, in its order.
-  const std::vector<LeafIndex>& leaves() const { return leaves_; }
-  bool has_leaf(NodeIndex n) const {
-    const auto below = hierarchy_.leaves_below(n);
-    return std::any_of(below.begin(), below.end(), [&](LeafIndex l) { return counts_[l.value]; });
-  }
-
- private:
-  const model::Hierarchy& hierarchy_;
-  std::vector<bool> is_, counts_;
-  std::vector<LeafIndex> leaves_;
-  bool any_ = false;
-};
-
-}  // namespace
-
 Result<Model> model_of(const Cells& cells, const ZoomRequest& request) {
-  const model::Hierarchy& h = cells.hierarchy;
-  if (h.leaves_below(cells.node).empty()) return wrong(request.input + ": no resource in it");
-  const Shown shown(h, cells.node, request.filter);
-  const std::vector<LeafIndex>& leaves = shown.leaves();
-  if (!shown.any()) return wrong("filter: it leaves none of the resources of " + request.input);
+  const ViewTree& tree = cells.of.tree;
+  // What the filter leaves of the resources.
+  std::vector<bool> is_shown = cells.of.at.leaves, counts = is_shown;
+  for (std::uint32_t l = 0; l < is_shown.size(); ++l) {
+    is_shown[l] = is_shown[l] && tree.shows(LeafIndex(l), request.filter.resources);
+    if (request.filter.of_the_rest) counts[l] = is_shown[l];
+  }
+  const auto any = [](const std::vector<bool>& of) {
+    return std::find(of.begin(), of.end(), true) != of.end();
+  };
+  if (!any(cells.of.at.leaves)) return wrong(request.input + ": no resource in it");
+  if (!any(is_shown)) return wrong("filter: it leaves none of the resources of " + request.input);
+  auto shape = tree.shape(cells.of.at.node, counts);
+  if (!shape) return tl::unexpected(shape.error());
+  const std::vector<LeafIndex>& leaves = shape->leaves;
   const auto value = [&](LeafIndex l, std::uint32_t k, std::size_t x) {
-    return shown.is(l) ? cells.value(l, k, x) : 0.0;
+    return is_shown[l.value] ? cells.value(l, k, x) : 0.0;
   };
   Model m;
   m.slices = cells.grid.slices;
   m.times = {cells.grid.from, cells.grid.to, cells.zero};
-
-  // The way down to the node, and all that is below it.
-  std::vector<NodeIndex> parents;
-  std::vector<std::uint32_t> number(h.node_count());
-  std::vector<NodeIndex> way;
-  for (NodeIndex k = cells.node; k != model::Hierarchy::kRoot; k = h[k].parent) way.push_back(k);
-  way.push_back(model::Hierarchy::kRoot);
-  const auto put = [&](NodeIndex k) {
-    number[k.value] = static_cast<std::uint32_t>(parents.size());
-    parents.push_back(parents.empty() ? partition::kNoParent : NodeIndex(number[h[k].parent.value]));
-    m.node_names.push_back(h[k].name);
-  };
-  for (auto k = way.rbegin(); k != way.rend(); ++k) put(*k);
-  for (std::uint32_t k = cells.node.value + 1;
-       k < h.node_count() && h[NodeIndex(k)].depth > h[cells.node].depth; ++k)
-    if (shown.has_leaf(NodeIndex(k))) put(NodeIndex(k));
-  auto tree = partition::TreeShape::from_parents(parents);
-  if (!tree) return tl::unexpected(tree.error());
-  m.tree = std::move(*tree);
+  m.tree = std::move(shape->tree);
+  m.node_names = std::move(shape->names);
+  if (!request.view.is_usual())
+    for (const LeafIndex l : leaves) m.resources.push_back(tree.resource(l));
 
   // States that occur.
   std::vector<std::size_t> used;
@@ -242,13 +201,11 @@ Result<Model> model_of(const Cells& cells, const ZoomRequest& request) {
 
 Result<Model> model_of(const trace::Resampler& trace, TimeNs zero, const ZoomRequest& request) {
   const slicer::Reslicer& r = trace.cells();
-  const model::Hierarchy hierarchy(trace.leaves(), model::Hierarchy::default_view());
-  const auto node = find_node(hierarchy, request.node);
-  if (!node) return tl::unexpected(node.error());
+  const auto of = look_at(trace.leaves(), request);
+  if (!of) return tl::unexpected(of.error());
   Cells cells{r.grid(),
               zero,
-              hierarchy,
-              *node,
+              *of,
               {},
               [&r](LeafIndex l, std::uint32_t k, std::size_t x) { return r.value(l, k, x); },
               [&r](LeafIndex l, std::uint32_t k) { return r.not_there(l, k); },

@@ -306,14 +306,11 @@ Result<Zoomed> ArchiveZoom::from_cells(const Grid& g, std::optional<std::size_t>
   }
   if (!ok) return tl::unexpected(ok.error());
 
-  std::vector<model::Attributes> attributes;
-  for (const auto& l : resume_.leaves) attributes.push_back(l.attributes);
-  const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
-  const auto node = find_node(hierarchy, request_.node);
-  if (!node) return tl::unexpected(node.error());
+  const auto of = look_at(attributes_of(resume_), request_);
+  if (!of) return tl::unexpected(of.error());
   const auto wanted = state_filter(request_, resume_.states.states());
   std::vector<std::size_t> ids;
-  Cells cells{g, zero_, hierarchy, *node, {}, {}, {}, true};
+  Cells cells{g, zero_, *of, {}, {}, {}, true};
   for (std::size_t x = kCompute.value; x < states; ++x) {
     const std::string& name = resume_.states[StateId(static_cast<std::uint16_t>(x))].name;
     if (wanted && !wanted(name)) continue;
@@ -341,14 +338,12 @@ Result<Zoomed> ArchiveZoom::from_cells(const Grid& g, std::optional<std::size_t>
 Result<Zoomed> ArchiveZoom::from_raw(const Grid& g) {
   trace::Resampler trace(
       {g, request_.op, state_filter(request_, resume_.states.states()), request_.memory_bytes / 2});
-  std::vector<model::Attributes> attributes;
-  for (const auto& l : resume_.leaves) attributes.push_back(l.attributes);
-  const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
-  const auto node = find_node(hierarchy, request_.node);
-  if (!node) return tl::unexpected(node.error());
-  std::vector<bool> below(resume_.leaves.size());
-  for (const LeafIndex l : hierarchy.leaves_below(*node))
-    below[l.value] = request_.filter.resources.shows(hierarchy.path_of(l)) || !request_.filter.of_the_rest;
+  const auto of = look_at(attributes_of(resume_), request_);
+  if (!of) return tl::unexpected(of.error());
+  std::vector<bool> below = of->at.leaves;
+  for (std::uint32_t l = 0; l < below.size(); ++l)
+    below[l] =
+        below[l] && (of->tree.shows(LeafIndex(l), request_.filter.resources) || !request_.filter.of_the_rest);
   trace::ArchiveTraceOptions options;
   options.from = g.from;
   options.to = g.to;

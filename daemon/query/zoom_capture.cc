@@ -66,11 +66,9 @@ Result<Zoomed> zoom_capture(const ZoomRequest& request) {
   const TimeNs zero = *extent->begin;
   const auto grid = range_of(request, zero, extent->end, request.slices.value_or(ZoomRequest::kUsualSlices));
   if (!grid) return tl::unexpected(grid.error());
-  const model::Hierarchy hierarchy(directory.leaves, model::Hierarchy::default_view());
-  const auto node = find_node(hierarchy, request.node);
-  if (!node) return tl::unexpected(node.error());
-  std::vector<bool> below(directory.leaves.size());
-  for (const LeafIndex l : hierarchy.leaves_below(*node)) below[l.value] = true;
+  const auto of = look_at(directory.leaves, request);
+  if (!of) return tl::unexpected(of.error());
+  const std::vector<bool>& below = of->at.leaves;
 
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
   struct Part {

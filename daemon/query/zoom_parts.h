@@ -10,6 +10,7 @@
 #include "margay/query/zoom.h"
 #include "margay/slicer/grid.h"
 #include "margay/trace/resampler.h"
+#include "view_tree.h"
 
 namespace margay::daemon::internal {
 
@@ -28,8 +29,12 @@ std::string hint(const std::string& word, const std::vector<std::string>& names)
 
 // Checks that the states that were asked for exist.
 Status check_states(const ZoomRequest& request, const std::vector<std::string>& names);
-// The node that was asked for. Error: kInvalidArgument with a hint.
-Result<NodeIndex> find_node(const model::Hierarchy& hierarchy, const std::string& path);
+// The hierarchy that was asked for, and the node in it. Errors: kInvalidArgument with a hint.
+struct Looked {
+  ViewTree tree;
+  ViewTree::Place at;
+};
+Result<Looked> look_at(std::span<const model::Attributes> leaves, const ZoomRequest& request);
 // Which names get a column; nothing: all. `states` are those of the run; other names are of no family.
 std::function<bool(std::string_view)> state_filter(const ZoomRequest& request,
                                                    std::vector<model::StateInfo> states);
@@ -40,8 +45,7 @@ Status check_some_state(const ZoomRequest& request, const std::vector<model::Sta
 struct Cells {
   slicer::Grid grid;
   TimeNs zero{};
-  const model::Hierarchy& hierarchy;
-  NodeIndex node = model::Hierarchy::kRoot;
+  const Looked& of;
   std::vector<std::string> columns;
   std::function<double(LeafIndex, std::uint32_t slice, std::size_t column)> value;
   std::function<std::uint64_t(LeafIndex, std::uint32_t slice)> not_there;  // ns Absent or Unknown

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "margay/base/glob.h"
+#include "margay/base/resource_pattern.h"
 #include "margay/base/text.h"
 #include "margay/wire/family_by_name.h"
 
@@ -55,23 +56,6 @@ bool is_shown(const Terms& terms, const Names& names) {
     }
   }
   return wanted || !any_wanted;
-}
-
-bool names_resource(std::string_view pattern, std::string_view path) {
-  if (pattern.starts_with('/')) {
-    while (pattern.size() > 1 && pattern.ends_with('/')) pattern.remove_suffix(1);
-    if (pattern == "/") return true;
-    for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-      if (glob_match(pattern, path.substr(0, end))) return true;
-      if (end == std::string_view::npos) return false;
-    }
-  }
-  for (std::string_view rest = path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('/'), rest.size());
-    if (end > 0 && glob_match(pattern, rest.substr(0, end))) return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return false;
 }
 
 }  // namespace
@@ -134,6 +118,12 @@ Result<ResourceTerms> ResourceTerms::parse(std::span<const std::string> terms) {
 
 bool ResourceTerms::shows(std::string_view path) const {
   return is_shown(terms_, [&](const Term& t) { return names_resource(t.pattern, path); });
+}
+
+bool ResourceTerms::shows(std::string_view path, std::string_view other) const {
+  return is_shown(terms_, [&](const Term& t) {
+    return names_resource(t.pattern, path) || names_resource(t.pattern, other);
+  });
 }
 
 Result<RunFilter> run_filter_untrusted(const Filter& filter) {

@@ -87,7 +87,7 @@ std::size_t compare(const char* what, const Durations& found, const Durations& e
 std::vector<std::uint32_t> order_of(const store::Resume& resume) {
   std::vector<model::Attributes> attributes;
   for (const auto& l : resume.leaves) attributes.push_back(l.attributes);
-  const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
+  const model::Hierarchy hierarchy(attributes);
   std::vector<std::uint32_t> out;
   for (const LeafIndex l : hierarchy.leaf_order()) out.push_back(l.value);
   return out;

@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (int frames = 0; !in.empty() && frames < 64; ++frames)
     c.step(in, fuzz::check_column, fuzz::check_column, [&] {
       check_cut(c);
-      const model::Hierarchy h(c.ingest.leaves(), model::Hierarchy::default_view());
+      const model::Hierarchy h(c.ingest.leaves());
       FUZZ_CHECK(h.leaf_order().size() == c.ingest.leaves().size(), "every leaf has its place");
       for (const LeafIndex leaf : h.leaf_order())
         FUZZ_CHECK(h[h.node_of(leaf)].leaf_count == 1, "and a node of its own");

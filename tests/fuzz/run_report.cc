@@ -40,7 +40,7 @@ struct Analysis {
     if (topology->version != c.ingest.topology_version() || topology->states.size() != c.states.size()) {
       auto fresh = std::make_shared<detect::Topology>();
       fresh->version = c.ingest.topology_version();
-      fresh->hierarchy = model::Hierarchy(c.ingest.leaves(), model::Hierarchy::default_view());
+      fresh->hierarchy = model::Hierarchy(c.ingest.leaves());
       fresh->states = c.states.states();
       topology = fresh;
       levels->set_topology(topology);

@@ -60,7 +60,7 @@ std::shared_ptr<const detect::Topology> job_topology(const JobPlan& plan) {
     leaves.push_back({{"host", "n" + std::to_string(r / plan.ranks_per_host)},
                       {"rank", std::to_string(r)},
                       {"thread", "0"}});
-  t->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
+  t->hierarchy = model::Hierarchy(leaves);
   using F = model::StateFamily;
   t->states = {{"Absent", F::kAbsent},         {"Unknown", F::kUnknown},
                {"Compute", F::kCompute},       {"MPI_Send", F::kPointToPoint},

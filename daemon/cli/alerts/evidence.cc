@@ -49,7 +49,7 @@ Result<CellTable> read_cells(const store::Archive& archive, const store::Resume&
   const LevelIndex level(static_cast<std::uint8_t>(at - levels.begin()));
   std::vector<model::Attributes> attributes;
   for (const store::LeafRecord& l : resume.leaves) attributes.push_back(l.attributes);
-  const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
+  const model::Hierarchy hierarchy(attributes);
   const auto& named = a.likely_cause.empty() ? a.resources : a.likely_cause;
   std::vector<bool> is_blamed(resume.leaves.size());
   for (std::uint32_t l = 0; l < resume.leaves.size(); ++l) {

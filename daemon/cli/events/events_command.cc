@@ -13,6 +13,7 @@
 #include "margay/settings/run_moment.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
+#include "margay/wire/view_words.h"
 #include "messages_output.h"
 #include "progress_line.h"
 #include "statistics_output.h"
@@ -106,6 +107,7 @@ int list_messages_of(const EventsRequest& r, const store::Archive& archive, cons
                      const EventQuery& asked, TimeNs zero) {
   MessageQuery query;
   query.from = asked.from, query.to = asked.to, query.nodes = asked.nodes, query.resources = asked.resources;
+  query.view = asked.view;
   query.progress = asked.progress;
   query.least = asked.least, query.longest = asked.longest, query.most = asked.most;
   const bool table = !r.csv && !r.json;
@@ -178,6 +180,8 @@ Exit code: 0; 1 if there is no such alert; 2 if it cannot be read.)");
       ->type_name("ID");
   command.add_option("--node", r.nodes, "only resources at or below this path; may be given several times")
       ->type_name("PATH");
+  command.add_option("--view", r.view, "in which --node and --resource are named, too (margay views --help)")
+      ->type_name("VIEW");
   command
       .add_option("--resource", r.resources,
                   "the same by pattern: '/host1/*', '*rank6', or '!/host2', all but that")
@@ -228,6 +232,10 @@ int events_command(const EventsRequest& r) {
   query.from = std::min(zero, extent->zero);
   query.to = std::max(extent->end, all->run.end.value_or(extent->end)) + DurationNs(1);
   query.match = r.match;
+  const auto words = wire::read_view(r.view);
+  auto view = words ? model::View::parse(words->levels(), words->groups()) : tl::unexpected(words.error());
+  if (!view) return complain("--view " + r.view + ": " + view.error().message);
+  query.view = std::move(*view);
   query.nodes = r.nodes;
   wire::Filter terms;
   terms.mutable_states()->Assign(r.states.begin(), r.states.end());

@@ -13,7 +13,7 @@ class App;
 namespace margay::daemon {
 
 struct EventsRequest {
-  std::string archive, from, to, alert, match, least;  // as written
+  std::string archive, from, to, alert, match, least, view;  // as written
   std::vector<std::string> nodes, states, resources;
   std::uint64_t longest = 0, limit = 0;
   std::string by = "state";

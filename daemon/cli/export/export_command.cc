@@ -120,13 +120,12 @@ int export_command(const ExportRequest& given) {
     static_cast<void>(complain(r.archive + ": is being written; this is what it holds now"));
   std::vector<model::Attributes> leaves;
   for (const auto& l : all->leaves) leaves.push_back(l.attributes);
-  const auto view = model::Hierarchy::default_view();
   exporting::Job job{r,
                      **archive,
                      *all,
                      TimeNs(std::numeric_limits<std::int64_t>::min() / 4),
                      TimeNs(std::numeric_limits<std::int64_t>::max() / 4),
-                     model::Hierarchy(leaves, view),
+                     model::Hierarchy(leaves),
                      progress_line("exporting")};
   // As the times that are written.
   const TimeNs origin = r.format == "paje" && PajeWriter::imported(*all) ? TimeNs() : all->run.begin;

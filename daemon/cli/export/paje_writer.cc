@@ -150,8 +150,8 @@ PajeWriter::PajeWriter(OutFile& out, const store::Resume& all, TimeNs from, Time
   if (!imported_) origin_ = all.run.begin;
   std::vector<model::Attributes> attributes;
   for (const auto& l : all.leaves) attributes.push_back(l.attributes);
-  const auto view = model::Hierarchy::default_view();
-  const model::Hierarchy hierarchy(attributes, view);
+  const model::View view;
+  const model::Hierarchy hierarchy(attributes);
   std::map<SourceId, std::optional<TimeNs>> goodbyes;
   for (const auto& s : all.sources) goodbyes[s.source] = s.end;
   for (const auto& l : all.leaves) {
@@ -175,8 +175,8 @@ PajeWriter::PajeWriter(OutFile& out, const store::Resume& all, TimeNs from, Time
     }
     if (!leaf.names.empty()) continue;
     leaf.names = components(hierarchy.path_of(l.leaf));
-    for (const std::string& level : view)
-      if (l.attributes.contains(level)) leaf.types.push_back(level);
+    for (const model::View::Level& level : view.levels())
+      if (l.attributes.contains(level.attribute)) leaf.types.push_back(level.attribute);
     leaf.types.resize(leaf.names.size(), "leaf");  // without a thread that is the only one
   }
   for (std::uint16_t s = 0; s < all.states.size(); ++s)

@@ -16,6 +16,7 @@
 #include "margay/query/zoom.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
+#include "margay/wire/view_words.h"
 #include "partition_output.h"
 
 namespace margay::daemon {
@@ -118,6 +119,10 @@ Result<Wanted> make_sense(const PartitionRequest& r) {
   out.zoom.from = given(r.from);
   out.zoom.to = given(r.to);
   out.zoom.level = given(r.level);
+  const auto words = wire::read_view(r.view);
+  auto view = words ? model::View::parse(words->levels(), words->groups()) : tl::unexpected(words.error());
+  if (!view) return wrong("--view " + r.view + ": " + view.error().message);
+  out.zoom.view = std::move(*view);
   out.zoom.node = r.node;
   if (Status ok = filter_by(r, out.zoom); !ok) return tl::unexpected(ok.error());
   if (r.slices > 0) out.zoom.slices = r.slices;
@@ -141,10 +146,11 @@ class Stopwatch {
 Result<Zoomed> read_model(Wanted& wanted) {
   if (zoom_input(wanted.model) == ZoomInput::kNone) {
     if (wanted.zoom.asks())
-      return wrong(wanted.model +
-                   ": has its slices already; --from, --to, --slices, --state, --node, --resource, --rest, "
-                   "--level and what "
-                   "is measured are for archives and captures");
+      return wrong(
+          wanted.model +
+          ": has its slices already; --from, --to, --slices, --state, --node, --view, --resource, --rest, "
+          "--level and what "
+          "is measured are for archives and captures");
     const auto text = read_input(wanted.model, wanted.memory_bytes);
     if (!text) return tl::unexpected(text.error());
     auto model = parse_model(*text, wanted.model, wanted.memory_bytes);
@@ -287,6 +293,9 @@ void add_filter_options(CLI::App& command, PartitionRequest& r) {
       ->option_text(" NAME ...");
   command.add_option("--node", r.node, "only resources below this node, e.g. /host7")->type_name("NODE");
   command
+      .add_option("--view", r.view, "another hierarchy: host/core, 'rank mod 8', group@FILE (margay views)")
+      ->type_name("VIEW");
+  command
       .add_option(
           "--resource", r.resources,
           "only these, and what is below them: '/host1/*', '*rank6', or '!/host2', all but that; several "
@@ -294,7 +303,7 @@ void add_filter_options(CLI::App& command, PartitionRequest& r) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   command.add_flag("--rest", r.of_the_rest,
-                   "shares are of the rest: what --state and --resource leave out counts nowhere");
+                   "shares are of what --state and --resource leave, and of nothing else");
 }
 
 }  // namespace
@@ -309,14 +318,13 @@ them, from 0 (all details) to 1 (one part).
   margay partition night.margay --from 12.5 --to 2min --slices 100   a closer look
   margay partition night.margay --node /host7 --state MPI_Wait MPI_Send --level 1s
   margay partition night.margay --operator bytes                     where do the bytes go?
+  margay partition night.margay --view 'host/core'                   from another point of view
   margay partition model.csv --p-list                                each p at which parts change
   margay partition model.txt --p 0.1 0.5 --json
 
 The formats of models, the numbers and the JSON: daemon/partition/PARTITION.md.
 Exit code: 0; 2 if the input or a flag is wrong; 1 for anything else.)");
-  command
-      .add_option("input", r.models,
-                  "archive, capture (margay run --capture), or file with a model; - is standard input")
+  command.add_option("input", r.models, "archive, capture, or file with a model; - is standard input")
       ->option_text("INPUT");
   command
       .add_option(
@@ -388,6 +396,7 @@ int partition_command(const PartitionRequest& r) {
 
   PartitionReport report{*model, wanted->model, wanted->op, batch->whole(), {}, {}, {}};
   if (model->times) report.measures = wanted->zoom.op.text();
+  report.view = wanted->zoom.view.text();
   to_units(report.whole, model->unit);
   const Status solved =
       r.list || r.envelope ? search(report, *batch, r.envelope) : solve_all(report, *batch, r, *wanted);

@@ -16,7 +16,7 @@ struct PartitionRequest {
   std::vector<std::string> models, p;  // as written
   std::vector<std::string> operators;  // one that aggregates, one that measures, or both
   std::string policy = "noise", memory = "4GiB";
-  std::string from, to, node, level;  // of a zoom (zoom.h), as written
+  std::string from, to, node, view, level;  // of a zoom (zoom.h), as written
   std::vector<std::string> states, resources;
   bool of_the_rest = false;
   std::uint64_t slices = 0;

@@ -39,6 +39,7 @@ json json_of(const PartitionReport& report, const ShownPartition& shown) {
     out["slices"] = report.model.slices;
     out["states"] = report.model.state_names;
     out["operator"] = report.measures;
+    if (!report.view.empty()) out["view"] = report.view;
   }
   if (shown.chosen) {
     out["p_policy"] = shown.chosen->policy;

@@ -34,7 +34,8 @@ struct PartitionReport {
   partition::Partition whole;  // everything as one part: what shares are shares of
   std::vector<ShownPartition> partitions;
   std::optional<ShownList> list;
-  std::string measures;  // what a cell tells, of a zoom
+  std::string measures;   // what a cell tells, of a zoom
+  std::string view = {};  // "" for the usual one
 };
 
 inline constexpr std::size_t kMostLines = 200;

@@ -63,6 +63,7 @@ std::string head_text(const PartitionReport& r) {
   for (const auto& [name, op] : partition::kOperatorNames)
     if (op == r.op) out += "operator " + std::string(name);
   if (!r.measures.empty()) out += ", " + name_text(r.measures);
+  if (!r.view.empty()) out += ", by " + name_text(r.view);
   if (number(m.unit) != "1")
     out += "; values up to " + number(m.unit) + " a cell, gain and loss in their units";
   return out + "\n";

@@ -115,7 +115,7 @@ Result<RunAccount> account_of_archive(const std::string& path) {
   a.unended = static_cast<std::uint64_t>(
       std::count_if(all->sources.begin(), all->sources.end(), [](const auto& s) { return !s.end; }));
   a.alerts = all->alerts.size();
-  const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
+  const model::Hierarchy hierarchy(attributes);
   store::StreamRecord sum;
   Json sources = Json::array();
   for (const LeafIndex leaf : hierarchy.leaf_order()) {

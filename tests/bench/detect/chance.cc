@@ -11,7 +11,7 @@ std::shared_ptr<detect::Topology> topology_of(const Shape& shape, const std::vec
     leaves.push_back({{"cluster", "c" + std::to_string(shape.cluster(r))},
                       {"host", "m" + std::to_string(shape.machine(r))},
                       {"rank", std::to_string(r)}});
-  t->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
+  t->hierarchy = model::Hierarchy(leaves);
   t->states = {{"Absent", F::kAbsent}, {"Unknown", F::kUnknown}, {"Compute", F::kCompute}};
   for (const auto& s : states) t->states.push_back({s, F::kOther});
   return t;

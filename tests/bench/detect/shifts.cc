@@ -127,7 +127,7 @@ Status of_archive(const std::string& path) {
   std::vector<model::Attributes> leaves;
   for (const auto& l : resume->leaves) leaves.push_back(l.attributes);
   auto topology = std::make_shared<detect::Topology>();
-  topology->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
+  topology->hierarchy = model::Hierarchy(leaves);
   const auto& states = resume->states.states();
   topology->states.assign(states.begin(), states.end());
   Lengths lengths(resume->run.levels[0], topology);

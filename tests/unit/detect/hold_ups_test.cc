@@ -40,7 +40,7 @@ struct Workers {
     for (std::uint32_t w = 0; w < kCount; ++w)
       workers.push_back(
           {{"path1", "host" + std::to_string(w / 4)}, {"path2", "worker" + std::to_string(w % 4)}});
-    t->hierarchy = model::Hierarchy(workers, model::Hierarchy::default_view());
+    t->hierarchy = model::Hierarchy(workers);
     t->states.resize(kIdle);
     for (const char* name : {"idle", "compute", "lock", "commit"}) t->states.push_back({name, {}});
     return t;

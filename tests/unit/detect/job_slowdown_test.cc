@@ -44,7 +44,7 @@ struct Solver {
     std::vector<model::Attributes> ranks;
     for (std::uint32_t r = 0; r < kRanks; ++r)
       ranks.push_back({{"path1", "node" + std::to_string(r / 4)}, {"path2", "rank" + std::to_string(r)}});
-    t->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
+    t->hierarchy = model::Hierarchy(ranks);
     t->states.resize(kWork);
     for (const char* name : {"compute", exchange, "MPI_Allreduce", "MPI_Barrier", "write", "MPI_Finalize"})
       t->states.push_back({name, {}});

@@ -39,7 +39,7 @@ struct Services {
     for (std::uint32_t l = 0; l < 3 * kLanes; ++l)
       lanes.push_back(
           {{"path1", "s" + std::to_string(l / kLanes)}, {"path2", "lane" + std::to_string(l % kLanes)}});
-    t->hierarchy = model::Hierarchy(lanes, model::Hierarchy::default_view());
+    t->hierarchy = model::Hierarchy(lanes);
     t->states.resize(kIdle);
     for (const char* name : {"idle", "self", "wait_remote"}) t->states.push_back({name, {}});
     return t;
@@ -185,7 +185,7 @@ struct Ranks {
     std::vector<model::Attributes> ranks;
     for (std::uint32_t r = 0; r < kRanks; ++r)
       ranks.push_back({{"path1", "vm"}, {"path2", "rank" + std::to_string(r)}});
-    topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
+    topology->hierarchy = model::Hierarchy(ranks);
     topology->states.resize(kIdle);
     for (const char* name : {"MPI_Recv", "self", "MPI_Waitall"}) topology->states.push_back({name, {}});
     std::vector<model::SliceColumn> job;
@@ -304,7 +304,7 @@ std::vector<alert::Alert> alerts_of(const std::vector<model::SliceColumn>& job, 
   std::vector<model::Attributes> ranks;
   for (std::uint32_t r = 0; r < job.front().leaves(); ++r)
     ranks.push_back({{"path1", "host" + std::to_string(r / a_host)}, {"path2", "rank" + std::to_string(r)}});
-  topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
+  topology->hierarchy = model::Hierarchy(ranks);
   topology->states.resize(first);
   for (const char* name : names) topology->states.push_back({name, {}});
   DetectorOptions o;
@@ -508,7 +508,7 @@ TEST(LongVisits, HowLongAPollTakesAndMomentsOfWorkSayNothingOfACoupledJob) {
   std::vector<model::Attributes> ranks;
   for (std::uint32_t r = 0; r < 4; ++r)
     ranks.push_back({{"path1", "node" + std::to_string(r / 2)}, {"path2", "rank" + std::to_string(r)}});
-  topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
+  topology->hierarchy = model::Hierarchy(ranks);
   topology->states.resize(kWork);
   for (const char* name : {"compute", "MPI_Testany"}) topology->states.push_back({name, {}});
   std::vector<model::SliceColumn> played;

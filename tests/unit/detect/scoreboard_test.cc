@@ -31,7 +31,7 @@ Case plain() {
   std::vector<model::Attributes> leaves;
   for (int r = 0; r < 8; ++r)
     leaves.push_back({{"host", "m" + std::to_string(r / 4)}, {"rank", std::to_string(r)}});
-  t->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
+  t->hierarchy = model::Hierarchy(leaves);
   c.topology = t;
   c.group = "plain";
   for (int k = 0; k < 100; ++k) c.slices.emplace_back(LevelIndex(0), SliceIndex(k), 8u, 4u);

@@ -20,7 +20,7 @@ inline model::Hierarchy tree(const std::vector<std::string>& paths) {
     }
     leaves.push_back(std::move(attributes));
   }
-  return model::Hierarchy(leaves, std::vector<std::string>{"path"});
+  return model::Hierarchy(leaves);
 }
 
 // `hosts` of so many ranks each.

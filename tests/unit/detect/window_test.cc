@@ -24,7 +24,7 @@ std::shared_ptr<const Topology> topology_of(std::uint32_t leaves, std::uint32_t 
                           {l + nameless < leaves ? "rank" : "process", std::to_string(1000 + l)}});
   auto t = std::make_shared<Topology>();
   t->version = leaves;
-  t->hierarchy = model::Hierarchy(attributes, model::Hierarchy::default_view());
+  t->hierarchy = model::Hierarchy(attributes);
   return t;
 }
 

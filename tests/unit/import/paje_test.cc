@@ -147,7 +147,7 @@ TEST(Paje, ContainersAreWhereTheirNamesSay) {
                                                           {"base", "None"}}));
   EXPECT_EQ(book.path(LeafIndex(1)), "/x/y");
   const std::vector<model::Attributes> all = {book.leaves[0].attributes, book.leaves[1].attributes};
-  const model::Hierarchy h(all, model::Hierarchy::default_view());
+  const model::Hierarchy h(all);
   EXPECT_EQ(h.path_of(LeafIndex(0)), "/site/7/core_0");
 }
 
@@ -168,7 +168,7 @@ TEST(Paje, StatesAboveContainersWithStates) {
            book);
   ASSERT_TRUE(counts) << counts.error().message;
   const std::vector<model::Attributes> all = {book.leaves[0].attributes, book.leaves[1].attributes};
-  const model::Hierarchy h(all, model::Hierarchy::default_view());
+  const model::Hierarchy h(all);
   EXPECT_EQ(h.path_of(LeafIndex(0)), "/m/self");
   EXPECT_EQ(h.path_of(LeafIndex(1)), "/m/c");
 }

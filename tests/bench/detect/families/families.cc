@@ -54,7 +54,7 @@ std::shared_ptr<detect::Topology> topology_of(const Recording& r) {
       at = next;
     }
   }
-  t->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
+  t->hierarchy = model::Hierarchy(leaves);
   t->states = {{"Absent", F::kAbsent}, {"Unknown", F::kUnknown}, {"Compute", F::kCompute}};
   for (const auto& s : r.states) t->states.push_back({s, F::kOther});
   return t;

@@ -1,10 +1,9 @@
 // The hierarchy: a tree over the leaf resources. Pure.
 //
-// A leaf is a set of attributes; the tree is a *view*, an order of attributes ("host", "rank", "thread").
-// Changing the view needs no event: cells are stored by leaf. A level whose attribute has one value below
-// every parent is left out only for "thread" (a rank with one thread is itself the leaf), so that paths are
-// stable: /host/rank3, and /host/rank3/thread1 where a rank has several threads; /site/cluster/host/rank3
-// where the leaf says of which cluster and site it is.
+// A leaf is a set of attributes; the tree is a view of them (view.h). Changing the view needs no event: cells
+// are stored by leaf. The level of "thread" is left out where a rank has one thread (the rank is itself the
+// leaf); all others are always there, so that paths are stable: /host/rank3, and /host/rank3/thread1 where a
+// rank has several threads; /site/cluster/host/rank3 where the leaf says of which cluster and site it is.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "margay/base/ids.h"
+#include "margay/model/view.h"
 
 namespace margay::model {
 
@@ -40,17 +40,13 @@ class Hierarchy {
   };
 
   // `leaves[i]` are the attributes of LeafIndex(i). Values of attribute `a` show as a + value for numbers
-  // ("rank3"), as the value itself otherwise ("node7"). A leaf without an attribute of the view skips that
-  // level. "path" in a view stands for "path1", "path2" ... up to the first that a leaf does not have, whose
-  // values show as they are, numbers too: the path of an imported leaf. Cost: O(leaves * view * log).
-  Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view);
-  Hierarchy() : Hierarchy({}, {}) {}
-
-  // "process" is the level of those that have no rank; "site" and "cluster" are there where leaves say so,
-  // "path" is that of imported resources.
-  static std::vector<std::string> default_view() {
-    return {"site", "cluster", "host", "rank", "process", "thread", "path"};
-  }
+  // ("rank3"), as the value itself otherwise ("node7"); "rank mod 8 = 3"; "rank 8-15" for rows of 8. A leaf
+  // without an attribute of the view, or without a number where one is wanted, skips that level. "path" in a
+  // view stands for "path1", "path2" ... up to the first that a leaf does not have, whose values show as they
+  // are, numbers too: the path of an imported leaf. Cost: O(leaves * view * log), and of groups each leaf
+  // with each pattern.
+  explicit Hierarchy(std::span<const Attributes> leaves, const View& view = View());
+  Hierarchy() : Hierarchy(std::span<const Attributes>()) {}
 
   static constexpr NodeIndex kRoot{0};
   std::size_t node_count() const { return nodes_.size(); }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "margay/base/result.h"
+#include "margay/model/view.h"
 #include "margay/store/archive.h"
 #include "margay/trace/occurrences.h"
 #include "margay/wire/filter.h"
@@ -27,6 +28,7 @@ namespace margay::daemon {
 struct EventQuery {
   TimeNs from{}, to{};              // trace time, half-open: what touches it
   std::vector<std::string> nodes;   // paths: resources at or below one of them; nothing: all
+  model::View view;                 // in which, or in the usual one, those of `nodes` and `resources` are
   std::vector<std::string> names;   // patterns with * and ?: of states, regions, variables ...; nothing: all
   std::vector<std::string> states;  // exactly: of states; nothing: all that there is
   std::vector<std::string> paths;   // patterns of the resource's path; nothing: all

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "margay/base/result.h"
+#include "margay/model/view.h"
 #include "margay/store/archive.h"
 #include "margay/trace/messages.h"
 #include "margay/wire/filter.h"
@@ -25,6 +26,7 @@ namespace margay::daemon {
 struct MessageQuery {
   TimeNs from{}, to{};  // trace time, half-open: sent before its end, and not there before its begin
   std::vector<std::string> nodes;  // paths: sent or received at or below one of them; nothing: all
+  model::View view;                // as EventQuery's
   wire::ResourceTerms resources;   // that both ends are of
   DurationNs least{};              // from the begin of the sending call on until it was there
   std::uint64_t longest = 0;       // not 0: so many, the longest first, of those of which the end is known

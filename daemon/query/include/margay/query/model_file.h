@@ -54,12 +54,20 @@ struct Model {
   // CSV only: each node's own name (the root's is empty), and the states'.
   std::vector<std::string> node_names;
   std::vector<std::string> state_names;
+  // By position, where the tree is not the usual view's: each leaf's path there; else empty.
+  std::vector<std::string> resources;
 
   std::size_t leaves() const { return tree.leaf_count(); }
   std::size_t depth() const;  // steps from the root to the deepest leaf
   bool has_names() const { return !node_names.empty(); }
   // "/site/host", the root "/"; REQUIRES has_names().
   std::string path(NodeIndex node) const;
+  // What a leaf is called in the usual view; REQUIRES has_names().
+  std::string resource(std::size_t position) const {
+    return resources.empty()
+               ? path(tree.leaf_node(partition::LeafPosition(static_cast<std::uint32_t>(position))))
+               : resources[position];
+  }
   // The path or, in a model without names, "leaf 3" or "node 7".
   std::string label(NodeIndex node) const;
   std::string state_label(std::size_t state) const;

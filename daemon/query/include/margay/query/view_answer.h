@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "margay/model/hierarchy.h"
 #include "margay/model/state_table.h"
 #include "margay/partition/partition.h"
 #include "margay/partition/significant.h"
@@ -29,6 +30,8 @@ struct AnswerLimits {
 // variables).
 void put_model(const Model& model, const ViewRequest& request, const model::StateTable& states,
                wire::ViewAnswer& answer);
+// The levels that views of the run can have.
+void put_attributes(std::span<const model::Attributes> leaves, wire::ViewAnswer& answer);
 // Parts with their measures and shares, gain, loss and p. False, and `answer` half filled, beyond the limits.
 bool put_parts(const Model& model, const partition::Partition& partition, const AnswerLimits& limits,
                wire::ViewAnswer& answer);

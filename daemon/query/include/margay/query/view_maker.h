@@ -107,6 +107,7 @@ class ViewMaker {
   const Options options_;
   std::optional<store::Resume> resume_;
   std::optional<ZoomExtent> extent_;
+  wire::ViewAnswer attributes_;  // and views, of resume_
   TimeNs refresh_at_{};
   RecentCache<Made> made_{64};
   RecentCache<const wire::ViewAnswer> answers_{32};

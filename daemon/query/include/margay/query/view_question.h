@@ -11,6 +11,7 @@
 
 #include "margay/base/result.h"
 #include "margay/base/time.h"
+#include "margay/model/view.h"
 #include "margay/partition/batch.h"
 #include "margay/slicer/operator.h"
 #include "margay/wire/filter.h"
@@ -34,7 +35,9 @@ struct ViewRequest {
   TimeNs from{}, to{};              // trace time
   std::uint32_t slices = 0;         // 0: the daemon chooses
   DurationNs slice{};               // of the level, with `newest`; 0: the finest
-  std::string node;                 // path; "": all
+  model::View view;                 // the hierarchy
+  wire::View view_terms;            // that it is made of
+  std::string node;                 // path, in the view or in the usual one; "": all
   std::vector<std::string> states;  // ascending, none twice; none: all
   wire::RunFilter filter;
   wire::Filter filter_terms;  // that it is made of
@@ -48,6 +51,8 @@ struct ViewRequest {
 
 // The same in the question's words.
 wire::ViewQuestion::Partition cuts_on_the_wire(partition::Operator cuts);
+
+Result<model::View> view_untrusted(const wire::View& view);
 
 Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& question);
 

@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "margay/model/view.h"
 #include "margay/slicer/operator.h"
 #include "margay/wire/filter.h"
 #include "model_file.h"
@@ -42,7 +43,8 @@ struct ZoomRequest {
   std::optional<std::string> from, to;  // as written: "12.5", "1min", "12:38:05", "@" and trace time in ns
   std::optional<std::uint64_t> slices;  // nothing: 30, or with a level one for each of its slices
   std::vector<std::string> states;      // nothing: all
-  std::string node;                     // path; "": all
+  model::View view;                     // the hierarchy of the model
+  std::string node;                     // path, in the view or in the usual one; "": all
   // What else is left out. `of_the_rest`: resources are left out of the model, and a cell weighs what is left
   // of its time; else resources have no states, and all that was left out counts as time that is not shown.
   wire::RunFilter filter;
@@ -61,7 +63,7 @@ struct ZoomRequest {
   static constexpr std::uint64_t kUsualSlices = 30;
   // Whether anything but the input was asked for.
   bool asks() const {
-    return from || to || slices || !states.empty() || !node.empty() || !filter.empty() ||
+    return from || to || slices || !states.empty() || !node.empty() || !view.is_usual() || !filter.empty() ||
            filter.of_the_rest || level || op != slicer::Operator{};
   }
 };

@@ -70,6 +70,8 @@ class ResourceTerms {
 
   bool empty() const { return terms_.empty(); }
   bool shows(std::string_view path) const;
+  // Of a resource that has two paths (margay/model/view.h): a term names it by either.
+  bool shows(std::string_view path, std::string_view other) const;
 
  private:
   struct Term {

@@ -1,0 +1,32 @@
+// What views a run can be looked at in (margay/model/view.h): the attributes that its resources have, and
+// what is worth trying of them.
+//
+// Pure. Thread safety: functions of their arguments. Cost: linear in leaves and attributes, and a sort.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "margay/model/hierarchy.h"
+
+namespace margay::daemon {
+
+struct RunAttribute {
+  static constexpr std::size_t kExamples = 4;
+
+  std::string name;
+  std::size_t resources = 0;          // that say it
+  std::size_t values = 0;             // different ones
+  std::vector<std::string> examples;  // the first few, in natural order
+  // Groups of it are neither all in one nor each alone.
+  bool groups() const { return values > 1 && values < resources; }
+};
+
+// By name.
+std::vector<RunAttribute> attributes_of_run(std::span<const model::Attributes> leaves);
+// Views that show something else than the usual one, as View::parse() reads them; those of few groups first.
+std::vector<std::string> views_worth_trying(std::span<const model::Attributes> leaves);
+
+}  // namespace margay::daemon
