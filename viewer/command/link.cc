@@ -52,11 +52,12 @@ struct Part {
   std::string_view name;
   std::string PictureOptions::*value;
 };
-constexpr std::array<Part, 5> kParts = {{{"n", &PictureOptions::node},
+constexpr std::array<Part, 6> kParts = {{{"n", &PictureOptions::node},
                                          {"p", &PictureOptions::p},
                                          {"policy", &PictureOptions::policy},
                                          {"o", &PictureOptions::measure},
-                                         {"cut", &PictureOptions::cuts}}};
+                                         {"cut", &PictureOptions::cuts},
+                                         {"view", &PictureOptions::view}}};
 
 // Of one part of a link; a sentence where it is none.
 std::string take_part(std::string_view part, PictureOptions& out) {
@@ -82,7 +83,8 @@ std::string take_part(std::string_view part, PictureOptions& out) {
   }
   for (const Part& p : kParts)
     if (p.name == name) return out.*p.value = *text, std::string();
-  return "there is no part " + clean_utf8(name, kShown) + "; a link has t, n, p, policy, o, cut, s, r and of";
+  return "there is no part " + clean_utf8(name, kShown) +
+         "; a link has t, n, p, policy, o, cut, view, s, r and of";
 }
 
 }  // namespace
@@ -140,7 +142,8 @@ Status follow_link(PictureOptions& o) {
   // A range that is given in part would be neither's.
   if (o.from.empty() && o.to.empty()) o.from = said->from, o.to = said->to;
   if (o.p.empty() && o.policy.empty()) o.p = said->p, o.policy = said->policy;
-  if (o.node.empty()) o.node = said->node;
+  // A node may be one of the view alone.
+  if (o.node.empty() && o.view.empty()) o.node = said->node, o.view = said->view;
   if (o.measure.empty()) o.measure = said->measure;
   if (o.cuts.empty()) o.cuts = said->cuts;
   // How shares count belongs to what is left out.

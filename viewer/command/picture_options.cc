@@ -29,6 +29,8 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
       ->type_name("TIME");
   app.add_option("--to", o.to, "end of the time range")->type_name("TIME");
   app.add_option("--node", o.node, "only this node of the hierarchy, e.g. /node7")->type_name("NODE");
+  app.add_option("--view", o.view, "another hierarchy: host/core, 'rank mod 8', group@FILE (margay views)")
+      ->type_name("VIEW");
   app.add_option("--state", o.states,
                  "only this state, and others given so: a name, 'MPI_*', family:wait, "
                  "'!MPI_Wait' (all but that); others count as time that is not shown")
@@ -62,13 +64,11 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
     names.emplace_back(picture.name);
     help += (help.empty() ? "" : "; ") + names.back() + ": " + std::string(picture.help);
   }
-  app.add_option("--picture", o.picture,
-                 help + " (default: overview; in the window single calls wherever few are in sight)")
+  app.add_option("--picture", o.picture, help + " (default: overview; the window has single calls of few)")
       ->type_name("KIND")
       ->check(CLI::IsMember(names));
   app.add_option("--threshold", o.threshold,
-                 "parts lower or narrower than so many pixels are drawn together, 1 to 64 (default: 3; in "
-                 "the window what was chosen there last)")
+                 "smaller parts are drawn as one, 1 to 64 (default: 3, or as last)")
       ->type_name("PIXELS")
       ->check(CLI::Range(1, 64));
   app.add_flag("--clock", o.clock, "times of day, in the time zone here, not since the begin of the run");
@@ -96,6 +96,7 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--from", o.from, "");
   add("--to", o.to, "");
   add("--node", o.node, "");
+  add("--view", o.view, "");
   add("--slices", std::to_string(o.slices), "0");
   add("--p", o.p, "");
   add("--policy", o.policy, "");

@@ -71,9 +71,8 @@ bool EventModel::is_selected(const scene::EventPages::Listed& listed) const {
   const scene::ViewData& d = session_.data();
   if (!s || listed.row == nullptr || s->node >= d.nodes.size()) return false;
   if (listed.row->end < d.boundaries[s->first] || listed.row->begin >= d.boundaries[s->last]) return false;
-  const std::string& node = d.nodes[s->node].path;
-  const std::string& path = listed.page->resources[listed.row->resource];
-  return node == "/" || path == node || (path.starts_with(node) && path[node.size()] == '/');
+  const std::vector<std::uint32_t> at = scene::nodes_named(d, listed.page->resources[listed.row->resource]);
+  return !at.empty() && at[0] >= s->node && at[0] < d.nodes[s->node].end;
 }
 
 QString EventModel::line(int row) const {

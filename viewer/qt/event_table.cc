@@ -91,7 +91,7 @@ bool EventTable::is_selection(int row) const {
   const auto listed = model_.at(row);
   const auto& s = session_.selection();
   return s && listed.row != nullptr && model_.is_selected(listed) &&
-         session_.data().nodes[s->node].path == listed.page->resources[listed.row->resource];
+         session_.data().name_of(s->node) == listed.page->resources[listed.row->resource];
 }
 
 QString EventTable::copied() const {

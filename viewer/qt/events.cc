@@ -90,6 +90,7 @@ scene::EventSubject EventsView::subject() const {
   if (!session_.data().empty()) s.time = session_.time();
   if (!session_.subject().node.empty()) s.nodes = {session_.subject().node};
   if (session_.marked()) s.time = session_.marked()->time, s.nodes = session_.marked()->nodes;
+  s.view = session_.subject().view;
   s.states = session_.subject().states;
   s.run_filter = session_.subject().filter;
   s.filter = filter_->filter();

@@ -61,6 +61,8 @@ FilterBar::FilterBar(Session& session, QWidget* parent) : QFrame(parent), sessio
   line->setContentsMargins(8, 3, 8, 3);
   measure_ = chip(this, "filter-measure");
   line->addWidget(measure_);
+  view_ = chip(this, "filter-view");
+  line->addWidget(view_);
   not_all_ = new QLabel(tr("Not everything is shown:"), this);
   line->addWidget(not_all_);
   states_ = chip(this, "filter-states");
@@ -81,6 +83,7 @@ FilterBar::FilterBar(Session& session, QWidget* parent) : QFrame(parent), sessio
   line->addWidget(rest_, 1);
   line->addWidget(all_);
   connect(measure_, &QPushButton::clicked, this, [this] { session_.set_measure(""); });
+  connect(view_, &QPushButton::clicked, this, [this] { session_.set_view({}); });
   connect(states_, &QPushButton::clicked, this, [this] { session_.set_states({}); });
   connect(node_, &QPushButton::clicked, this, [this] { session_.set_node(""); });
   connect(search_, &QPushButton::clicked, this, [this] { session_.search(""); });
@@ -131,7 +134,10 @@ void FilterBar::update_all() {
   measure_->setText(tr("measured: %1").arg(shortened(text_of(scene::measure_name(s.measure)))));
   measure_->setToolTip(tr("a click shows again how long states last"));
   measure_->setVisible(!s.measure.empty());
-  setVisible(filtered || !s.measure.empty());
+  view_->setText(tr("seen by %1").arg(shortened(text_of(s.view.levels))));
+  view_->setToolTip(tr("a click shows the usual hierarchy again (Shift+V: the next one)"));
+  view_->setVisible(!s.view.is_usual());
+  setVisible(filtered || !s.measure.empty() || !s.view.is_usual());
 }
 
 void FilterBar::show_terms(const scene::RunFilter& filter) {

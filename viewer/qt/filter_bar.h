@@ -38,7 +38,7 @@ class FilterBar : public QFrame {
 
   Session& session_;
   QLabel* not_all_;
-  QPushButton *measure_, *states_, *node_, *search_, *rest_, *all_;
+  QPushButton *measure_, *view_, *states_, *node_, *search_, *rest_, *all_;
   QHBoxLayout* terms_line_;
   std::vector<QPushButton*> terms_;
   std::optional<scene::RunFilter> shown_;

@@ -116,7 +116,7 @@ void FilterMenu::add_selected(bool out) {
     emit said(tr("select a resource first, by a click or the arrow keys"));
     return;
   }
-  const std::string& path = session_.data().nodes[s->node].path;
+  const std::string& path = session_.data().name_of(s->node);
   scene::RunFilter filter = session_.subject().filter;
   take_away(filter.resources, path), take_away(filter.resources, "!" + path);
   filter.resources.push_back(out ? "!" + path : path);

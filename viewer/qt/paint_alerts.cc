@@ -58,11 +58,11 @@ void paint_alerts(QPainter& p, const QRectF& area, const QRectF& ribbon, const P
                colour);
     p.setClipRect(area);
     std::vector<QRectF> boxes;
-    for (const std::string& path : a.paths) {
-      const std::int64_t node = scene::node_at(picture.data, path);
-      if (node < 0 || !picture.rows.shows(static_cast<std::uint32_t>(node)) || ++frames > kMostFrames)
-        continue;
-      const auto n = static_cast<std::uint32_t>(node);
+    std::vector<std::uint32_t> blamed;
+    for (const std::string& path : a.paths)
+      for (const std::uint32_t n : scene::nodes_named(picture.data, path)) blamed.push_back(n);
+    for (const std::uint32_t n : blamed) {
+      if (!picture.rows.shows(n) || ++frames > kMostFrames) continue;
       const scene::Row& first = picture.rows.rows[picture.rows.first_row[n]];
       const scene::Row& last = picture.rows.rows[picture.rows.last_row[n] - 1];
       boxes.emplace_back(QPointF(area.left() + from, area.top() + scene::y_of(view, first.y)),

@@ -225,6 +225,7 @@ void Session::take(ViewPtr data) {
   chosen_.selection = selected_in(*data);
   data_ = std::move(data);
   learn(data_->states);
+  if (!data_->attributes.empty()) known_.views = {data_->views, data_->attributes};
   drawn_.collectives = scene::collectives(*data_);
   drawn_.marked = chosen_.marked ? scene::place_of(*data_, *chosen_.marked) : scene::Region();
   // The curve there was stays until the new one is there.
@@ -239,7 +240,7 @@ void Session::take(ViewPtr data) {
 std::optional<Session::Selection> Session::selected_in(const scene::ViewData& next) const {
   if (!chosen_.selection || data_->empty() || next.empty()) return std::nullopt;
   const scene::ViewData& now = *data_;
-  const std::int64_t node = scene::node_at(next, now.nodes[chosen_.selection->node].path);
+  const std::int64_t node = scene::same_node(now, chosen_.selection->node, next);
   if (node < 0) return std::nullopt;
   Selection out{static_cast<std::uint32_t>(node), 0, static_cast<std::uint32_t>(next.slices())};
   if (chosen_.selection->first == 0 && chosen_.selection->last == now.slices()) return out;
@@ -343,7 +344,7 @@ void Session::take(ReportPtr report) {
   report_ = std::move(report);
   alerts_ = terminal::read_alerts(*report_, kMostAlerts);
   if (another) {
-    states_.clear();
+    known_ = {};
     whole_run_.ask_anew();
     whole_run_.show(nullptr);
     emit whole_run_changed();

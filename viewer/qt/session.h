@@ -115,7 +115,7 @@ class Session : public QObject {
   const QString& trouble() const { return trouble_; }
   // All states that have been seen in this run, whatever the filter, as scene::states_in_order() has
   // them.
-  const std::vector<scene::State>& states() const { return states_; }
+  const std::vector<scene::State>& states() const { return known_.states; }
   // Why colours are not kept, a sentence; empty: they are.
   const QString& colours_trouble() const { return colours_trouble_; }
   // A node and slices of the picture.
@@ -203,6 +203,15 @@ class Session : public QObject {
   // What else of the run is looked at. False, and a sentence is said, if it makes no sense or does not fit a
   // question.
   bool set_filter(scene::RunFilter filter);
+  // By which resources are put in order. What is selected stays selected, as far as one node of the new view
+  // has it; what was zoomed into becomes a filter. False, and a sentence is said, if it does not fit a
+  // question.
+  bool set_view(scene::PointOfView view);
+  // Of the run, as the daemon said last; nothing yet: it was not asked.
+  struct KnownViews {
+    std::vector<std::string> views, attributes;
+  };
+  const KnownViews& known_views() const { return known_.views; }
   // Only what is below this node, of all time that is seen; "": all.
   void set_node(const std::string& path);
   // No filter any more: all states of all nodes.
@@ -341,7 +350,10 @@ class Session : public QObject {
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;
   ColourFile colours_;
-  std::vector<scene::State> states_;
+  struct Known {  // of the run
+    std::vector<scene::State> states;
+    KnownViews views;
+  } known_;
   QTimer pace_, curve_rest_;
   QElapsedTimer curve_took_;  // since it was asked for
   struct Target {

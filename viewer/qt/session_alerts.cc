@@ -107,7 +107,7 @@ void Session::go_to(TimeNs from, TimeNs to, const std::string& node) {
   const DurationNs length = std::max(least, now.to - now.from);
   target_ = Target{from, std::max(to, from + DurationNs(1)), node};
   const scene::TimeRange known = data_->range();
-  const bool there = !data_->empty() && scene::node_at(*data_, node) >= 0;
+  const bool there = !data_->empty() && !scene::nodes_named(*data_, node).empty();
   if (there && from >= std::max(now.from, known.from) && from < std::min(now.to, known.to)) {
     // Who looks at an alert does not want it to scroll away.
     if (!history_.now().time) held_ = true;
@@ -129,7 +129,7 @@ void Session::go_to(TimeNs from, TimeNs to, const std::string& node) {
 
 void Session::show_target() {
   if (!target_ || data_->empty()) return;
-  const std::int64_t node = scene::node_at(*data_, target_->node);
+  const std::int64_t node = scene::node_over(*data_, scene::nodes_named(*data_, target_->node));
   if (node >= 0) {
     const auto n = static_cast<std::uint32_t>(node);
     scroll_ = scene::showing(drawn_.rows, scroll_, n);

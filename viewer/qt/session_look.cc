@@ -41,23 +41,23 @@ bool fits(const scene::Subject& subject) {
 
 bool Session::learn(const std::vector<scene::State>& states) {
   scene::ViewData all;
-  all.states = states_;
+  all.states = known_.states;
   std::unordered_set<std::string> known;
-  for (const scene::State& s : states_) known.insert(s.name);
+  for (const scene::State& s : known_.states) known.insert(s.name);
   for (const scene::State& s : states) {
     if (all.states.size() >= kMostStates) break;
     if (!s.name.empty() && is_state(s.family) && known.insert(s.name).second) all.states.push_back(s);
   }
-  if (all.states.size() == states_.size()) return false;
-  states_.clear();
-  for (const std::uint32_t i : scene::states_in_order(all)) states_.push_back(all.states[i]);
-  palette_.tell_apart(states_);
+  if (all.states.size() == known_.states.size()) return false;
+  known_.states.clear();
+  for (const std::uint32_t i : scene::states_in_order(all)) known_.states.push_back(all.states[i]);
+  palette_.tell_apart(known_.states);
   return true;
 }
 
 void Session::set_palette(scene::Theme theme, scene::ColourMap given, scene::Hues hues) {
   palette_ = scene::Palette(theme, std::move(given), hues);
-  palette_.tell_apart(states_);
+  palette_.tell_apart(known_.states);
 }
 
 void Session::set_theme(scene::Theme theme) {
@@ -183,6 +183,35 @@ bool Session::set_filter(scene::RunFilter filter) {
       emit said(QString::fromStdString(ok.error().message));
       return false;
     }
+  return go_if_it_fits(std::move(s));
+}
+bool Session::set_view(scene::PointOfView view) {
+  scene::Subject s = history_.now();
+  if (s.view == view) return true;
+  // A node of the usual view is a filter in each other one. A node of another is known by its resources.
+  if (!s.node.empty() && s.view.is_usual()) {
+    s.filter.resources.push_back(s.node);
+  } else if (!s.node.empty()) {
+    for (std::uint32_t n = 0; n < data_->nodes.size(); ++n)
+      if (!data_->nodes[n].resource.empty()) s.filter.resources.push_back(data_->nodes[n].resource);
+  }
+  if (!s.node.empty() && s.states.empty() && s.filter.states.empty()) s.filter.of_the_rest = true;
+  s.node.clear();
+  s.view = std::move(view);
+  if (!fits(s)) {
+    const bool zoomed = !history_.now().node.empty();
+    s.filter = history_.now().filter;
+    if (!fits(s)) {
+      emit said(tr("the groups are too long for one request (at most %1 bytes): give fewer patterns")
+                    .arg(transport::kQuestions.largest));
+      return false;
+    }
+    if (zoomed)
+      emit said(tr("%1 has too many resources to be looked at from elsewhere: all are shown")
+                    .arg(QString::fromStdString(history_.now().node)));
+  }
+  // Nodes of another view have no meaning elsewhere.
+  if (!history_.now().view.is_usual() && chosen_.marked) mark(std::nullopt);
   return go_if_it_fits(std::move(s));
 }
 void Session::set_bookmarks(std::vector<Bookmark> bookmarks) {

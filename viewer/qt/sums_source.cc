@@ -38,7 +38,7 @@ SumsSource::What SumsSource::looked_at() const {
   if (session_.data().empty()) return {};
   const scene::Subject& s = session_.subject();
   const auto at = session_.marked().value_or(scene::MarkedArea{session_.time(), {s.node}});
-  What now{at.time, at.nodes, s.states, s.filter, alike_};
+  What now{at.time, s.view, at.nodes, s.states, s.filter, alike_};
   if (of_ == SumsOf::kMessages) now.states.clear(), now.filter.states.clear();  // they are in none
   now.filter.of_the_rest = false;
   return now;
@@ -82,6 +82,7 @@ bool SumsSource::ask() {
   for (const std::string& state : now.states) q.add_states(state);
   q.set_alike(now.alike);
   scene::put_filter(now.filter, q);
+  scene::put_view(now.view, q);
   question_ = q;
   session_.ask(std::move(q));
   emit changed();

@@ -51,6 +51,7 @@ class SumsSource : public QObject {
  private:
   struct What {
     scene::TimeRange time;
+    scene::PointOfView view;
     std::vector<std::string> nodes;
     std::vector<std::string> states;
     scene::RunFilter filter;

@@ -14,6 +14,7 @@
 #include "margay/base/time_of_day.h"
 #include "margay/command/link.h"
 #include "margay/scene/time_axis.h"
+#include "margay/wire/view_words.h"
 #include "paint.h"
 #include "picture_file.h"
 #include "sums_source.h"
@@ -77,6 +78,9 @@ Result<Wanted> wanted_of(const command::PictureOptions& options) {
   Wanted w;
   w.wish = {o.what, o.connect, o.key};
   w.subject.node = o.node;
+  const auto view = wire::read_view(o.view);
+  if (!view) return wrong("--view " + o.view + ": " + view.error().message);
+  w.subject.view = scene::view_of(*view);
   w.subject.slices = o.slices;
   w.subject.policy = o.policy;
   if (wire::are_plain_terms(o.states))

@@ -433,6 +433,7 @@ std::string Window::link() const {
     to.to = command::seconds_text(DurationNs(text::minus(s.time->to.value, zero)));
   }
   to.node = s.node;
+  to.view = s.view.levels;
   to.p = s.p ? QString::number(*s.p, 'g', QLocale::FloatingPointShortest).toStdString() : "";
   to.policy = s.p ? "" : s.policy;
   to.measure = s.measure;

@@ -77,6 +77,7 @@ class Window : public QMainWindow {
   void make_picture_menu();
   void make_go_menu();
   void make_look_menu();
+  void make_points_of_view();
   void make_unit_menu();
   void set_unit(scene::TimeUnit unit);
   void make_filter_menu();

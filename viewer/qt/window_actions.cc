@@ -16,6 +16,7 @@
 #include "measure_menu.h"
 #include "paint.h"
 #include "pins.h"
+#include "point_of_view_menu.h"
 #include "silences_dialog.h"
 #include "window.h"
 
@@ -171,6 +172,7 @@ void Window::make_look_menu() {
     search_->setFocus();
     search_->selectAll();
   });
+  make_points_of_view();
   action(look_, tr("Show e&verything"), {QKeySequence("0")}, [this] { session_.show_everything(); });
   calls_ = action(look_, tr("Single &calls of what is near"), {QKeySequence("E")}, [this] {
     session_.set_calls(calls_->isChecked() ? Session::Calls::kCloser : Session::Calls::kNever);
@@ -197,6 +199,14 @@ void Window::make_look_menu() {
     keep_switch(kTolSwitch, hues_->isChecked());
   });
   hues_->setCheckable(true);
+}
+
+void Window::make_points_of_view() {
+  auto* views = new PointOfViewMenu(session_, this);
+  look_->addMenu(views);
+  connect(views, &PointOfViewMenu::said, this,
+          [this](const QString& s) { statusBar()->showMessage(s, kTimeNotice); });
+  action(look_, tr("Another point of view"), {QKeySequence("Shift+V")}, [views] { views->next(); });
 }
 
 // Of the time axis.

@@ -116,6 +116,7 @@ wire::EventsQuestion EventPages::question(std::uint64_t token, What what) {
     for (const std::string& node : subject_.nodes) q.add_nodes(node);
   for (const std::string& s : subject_.states) q.add_states(s);
   put_filter(subject_.run_filter, q);
+  put_view(subject_.view, q);
   const EventFilter& f = subject_.filter;
   if (!f.name.empty()) q.add_names(pattern_of(f.name));
   if (!f.resource.empty()) q.add_paths(pattern_of(f.resource));

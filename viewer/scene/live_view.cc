@@ -93,8 +93,8 @@ std::vector<std::uint32_t> states_of(const wire::PartitionView& partition) {
 }
 
 bool is_live(const Subject& s, const wire::Report& report) {
-  const bool everything =
-      !s.time && (s.node.empty() || s.node == "/") && s.states.empty() && s.filter.empty();
+  const bool everything = !s.time && (s.node.empty() || s.node == "/") && s.states.empty() &&
+                          s.filter.empty() && s.view.is_usual();
   const bool finest = s.level.value == 0 || s.level.value == report.slice_ns();
   const bool by_daemon = !s.p && (s.policy.empty() || s.policy == "noise");
   // What a replay shows is chosen by who plays it, and what is measured is not durations.

@@ -58,8 +58,7 @@ Result<MarkedArea> marked_area(const ViewData& data, const Rows& rows, std::size
                 std::to_string(nodes.size()) + " resources are too many to be marked (at most " +
                     std::to_string(kMostMarkedNodes) + "): take all rows of a node, or fold nodes first");
   MarkedArea out{{data.boundaries[first], data.boundaries[last]}, {}};
-  for (const std::uint32_t n : nodes)
-    out.nodes.push_back(data.nodes[n].path.empty() ? "/" : data.nodes[n].path);
+  for (const std::uint32_t n : nodes) out.nodes.push_back(data.name_of(n).empty() ? "/" : data.name_of(n));
   return out;
 }
 
@@ -87,8 +86,8 @@ Region place_of(const ViewData& data, const MarkedArea& area) {
       area.time.from >= area.time.to)
     return out;
   for (const std::string& path : area.nodes)
-    if (const std::int64_t n = node_at(data, path); n >= 0) {
-      out.nodes.push_back(static_cast<std::uint32_t>(n));
+    if (const auto at = nodes_named(data, path); !at.empty()) {
+      out.nodes.insert(out.nodes.end(), at.begin(), at.end());
     } else if (is_at_or_below(data.nodes[0].path, path)) {
       // The picture is of a part of it.
       out.nodes = {0};

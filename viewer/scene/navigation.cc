@@ -78,6 +78,7 @@ wire::ViewQuestion question_of(const Subject& s, std::uint64_t token, bool curve
   q.set_node(s.node == "/" ? "" : s.node);
   for (const std::string& state : s.states) q.add_states(state);
   put_filter(s.filter, q);
+  put_view(s.view, q);
   q.set_measure(s.measure);
   q.set_partition(s.cuts);
   if (s.p && !std::isnan(*s.p))
@@ -95,6 +96,7 @@ Subject subject_of(const wire::ViewQuestion& q) {
   s.node = q.node();
   s.states.assign(q.states().begin(), q.states().end());
   s.filter = filter_of(q.filter());
+  s.view = view_of(q.view());
   s.slices = q.slices();
   s.measure = q.measure();
   s.visits = q.visits();
@@ -152,6 +154,7 @@ Subject up(Subject subject) {
 std::string text_of(const Subject& s, TimeNs zero) {
   std::string text = s.node.empty() || s.node == "/" ? "all" : s.node;
   const auto add = [&](const std::string& more) { text += ", " + more; };
+  if (!s.view.is_usual()) add("by " + s.view.levels);
   if (s.time)
     add(exact_text(DurationNs(minus(s.time->from.value, zero.value))) + " to " +
         exact_text(DurationNs(minus(s.time->to.value, zero.value))));

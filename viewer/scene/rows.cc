@@ -146,6 +146,71 @@ std::int64_t node_at(const ViewData& data, std::string_view path) {
   return node;
 }
 
+namespace {
+
+// Nodes all of whose leaves are among these, which ascend; the highest of each.
+std::vector<std::uint32_t> cover(const ViewData& data, const std::vector<std::uint32_t>& leaves) {
+  std::vector<std::uint32_t> out;
+  for (std::size_t i = 0; i < leaves.size();) {
+    // As far up as what is below goes on without a hole.
+    std::uint32_t node = leaves[i];
+    std::size_t next = i + 1;
+    while (node != 0) {
+      const Node& above = data.nodes[data.nodes[node].parent];
+      if (above.leaf_count > leaves.size() - i || above.first_leaf != data.nodes[leaves[i]].first_leaf) break;
+      const std::uint32_t last = leaves[i + above.leaf_count - 1];
+      if (data.nodes[last].first_leaf != above.first_leaf + above.leaf_count - 1) break;
+      node = data.nodes[node].parent;
+      next = i + above.leaf_count;
+    }
+    out.push_back(node);
+    i = next;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> nodes_named(const ViewData& data, std::string_view path) {
+  if (const std::int64_t node = node_at(data, path); node >= 0) return {static_cast<std::uint32_t>(node)};
+  std::vector<std::uint32_t> leaves;
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const std::string below = std::string(path) + '/';
+  const auto from = [&](std::string_view text) {
+    return std::lower_bound(data.by_resource.begin(), data.by_resource.end(), text,
+                            [&](std::uint32_t n, std::string_view t) { return data.nodes[n].resource < t; });
+  };
+  // A leaf of that path, or all below it.
+  if (const auto at = from(path); at != data.by_resource.end() && data.nodes[*at].resource == path)
+    return {*at};
+  for (auto at = from(below); at != data.by_resource.end() && data.nodes[*at].resource.starts_with(below);
+       ++at)
+    leaves.push_back(*at);
+  std::sort(leaves.begin(), leaves.end());
+  return cover(data, leaves);
+}
+
+std::int64_t node_over(const ViewData& data, std::span<const std::uint32_t> nodes) {
+  if (nodes.empty()) return -1;
+  std::uint32_t over = nodes[0];
+  for (const std::uint32_t n : nodes)
+    while (over != 0 && (n < over || n >= data.nodes[over].end)) over = data.nodes[over].parent;
+  return over;
+}
+
+std::int64_t same_node(const ViewData& of, std::uint32_t node, const ViewData& in) {
+  if (view_of(of.question.view()) == view_of(in.question.view())) return node_at(in, of.nodes[node].path);
+  std::vector<std::uint32_t> leaves;
+  for (std::uint32_t n = node; n < of.nodes[node].end; ++n) {
+    if (of.nodes[n].end != n + 1) continue;
+    const std::vector<std::uint32_t> there = nodes_named(in, of.name_of(n));
+    if (there.size() != 1) return -1;
+    leaves.push_back(there[0]);
+  }
+  const std::int64_t over = node_over(in, leaves);
+  return over >= 0 && in.nodes[static_cast<std::size_t>(over)].leaf_count == leaves.size() ? over : -1;
+}
+
 void toggle(Folding& folding, const ViewData& data, std::uint32_t node) {
   if (node >= data.nodes.size() || data.children_of(node).empty()) return;
   const Node& it = data.nodes[node];

@@ -222,11 +222,13 @@ void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, boo
 std::string measure_text(const ViewData& data) {
   const std::string op =
       data.question.measure().empty() ? "duration" : clean_utf8(data.question.measure(), kLongestName);
+  const std::string& levels = data.question.view().levels();
+  const std::string by = levels.empty() ? "" : ", by " + clean_utf8(levels, kLongestName);
   if (data.unit.empty())
     return "operator " + op +
-           (data.question.filter().of_the_rest() ? " (share of the rest)" : " (share of the time)");
+           (data.question.filter().of_the_rest() ? " (share of the rest)" : " (share of the time)") + by;
   return "operator " + op + " (" + data.unit + "; full: " + number_text(data.unit, data.full) +
-         (measure_kind(op).adds_up ? " a second of a resource)" : ")");
+         (measure_kind(op).adds_up ? " a second of a resource)" : ")") + by;
 }
 
 MeasureKind measure_kind(std::string_view measure) {

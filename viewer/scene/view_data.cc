@@ -91,6 +91,7 @@ class Reader {
     out_.zero = TimeNs(in_.zero_ns());
     out_.left_out = in_.left_out();
     out_.curve_complete = in_.curve_complete();
+    attributes();
     constexpr int kMostNotes = 100;
     for (int i = 0; i < std::min(in_.notes_size(), kMostNotes); ++i)
       out_.notes.push_back(clean_utf8(in_.notes(i), 4096));
@@ -110,6 +111,13 @@ class Reader {
     if (static_cast<std::size_t>(n) > most) return too_many(what, static_cast<std::size_t>(n), most);
     out.reserve(static_cast<std::size_t>(n));
     return {};
+  }
+
+  void attributes() {
+    for (int i = 0; i < std::min(in_.attributes_size(), kMostAttributes); ++i)
+      out_.attributes.push_back(clean_name(in_.attributes(i).name()));
+    for (int i = 0; i < std::min(in_.views_size(), kMostAttributes); ++i)
+      out_.views.push_back(clean_name(in_.views(i)));
   }
 
   Status states() {
@@ -186,14 +194,17 @@ class Reader {
       node.first_leaf = static_cast<std::uint32_t>(leaves);
       node.leaf_count = from.leaves();
       if (i == 0) {
-        node.path = root_path(in_.question().node());
+        // The node of another view is no node of this one.
+        node.path = way_ == 0 && in_.question().has_view() ? "/" : root_path(in_.question().node());
       } else {
         const Node& parent = out_.nodes[node.parent];
         node.place = children[node.parent]++;
         node.path = parent.path.ends_with('/') ? parent.path : parent.path + "/";
         node.path += node.name;
       }
-      bytes += node.path.size();
+      node.resource = clean_utf8(from.resource(), 16 * kLongestName);
+      if (!node.resource.empty()) out_.by_resource.push_back(i);
+      bytes += node.path.size() + node.resource.size();
       if (bytes > kMostPathBytes) return too_many("bytes of names", bytes, kMostPathBytes);
       const bool childless =
           i + 1 == out_.nodes.size() || in_.nodes(static_cast<int>(i + way_ + 1)).parent() != i + way_;
@@ -206,6 +217,9 @@ class Reader {
     }
     while (!above.empty())
       if (Status ok = close(above, static_cast<std::uint32_t>(out_.nodes.size()), leaves); !ok) return ok;
+    std::sort(out_.by_resource.begin(), out_.by_resource.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return out_.nodes[a].resource < out_.nodes[b].resource;
+    });
     out_.child_begin.assign(out_.nodes.size() + 1, 0);
     for (std::size_t i = 0; i < out_.nodes.size(); ++i)
       out_.child_begin[i + 1] = out_.child_begin[i] + children[i];

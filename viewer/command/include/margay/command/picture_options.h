@@ -21,6 +21,7 @@ struct PictureOptions {
   std::string size = "1280x720";
   std::string from, to;  // durations since the run's begin, or times of day (margay/base/time_of_day.h)
   std::string node, p, policy;
+  std::string view;     // LEVELS or LEVELS@FILE (margay/wire/view_words.h); "": the usual one
   std::string measure;  // as margay partition --operator says it; "": duration
   std::string cuts;     // "spatial", "product"; "" and "spatiotemporal": in both at once
   std::vector<std::string> states, resources;  // terms (margay/wire/filter.h); none: all

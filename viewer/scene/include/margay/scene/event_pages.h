@@ -20,6 +20,7 @@
 
 #include "margay/base/result.h"
 #include "margay/scene/event_rows.h"
+#include "margay/scene/point_of_view.h"
 #include "margay/scene/run_filter.h"
 
 namespace margay::scene {
@@ -50,6 +51,7 @@ Result<std::optional<std::int32_t>> parse_partner(std::string_view text);
 
 struct EventSubject {
   TimeRange time;
+  PointOfView view;                 // of the nodes, and of the filter's resources
   std::vector<std::string> nodes;   // paths; none, or "/" among them: all
   std::vector<std::string> states;  // none: all, and what is no state
   RunFilter run_filter;             // what else of the run is left out

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "margay/base/time.h"
+#include "margay/scene/point_of_view.h"
 #include "margay/scene/run_filter.h"
 #include "margay/scene/view_data.h"
 #include "margay/wire/view.pb.h"
@@ -26,7 +27,8 @@ std::string cuts_word(Cuts cuts);
 
 struct Subject {
   std::optional<TimeRange> time;    // none: the newest slices, following the run
-  std::string node;                 // path; "" or "/": all
+  PointOfView view;                 // by which resources are in order
+  std::string node;                 // path, in the view or in the usual one; "" or "/": all
   std::vector<std::string> states;  // none: all
   RunFilter filter;                 // what else is left out
   std::uint32_t slices = 0;         // 0: as the daemon thinks best

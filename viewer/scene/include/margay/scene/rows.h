@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,13 @@ std::vector<std::uint32_t> path_to(const ViewData& data, std::uint32_t node);
 // The node of that path; -1 if there is none. "" and "/" are the root unless the root has another path. Cost:
 // linear in the children on the way.
 std::int64_t node_at(const ViewData& data, std::string_view path);
+// What has the resources of that path: the node or, where it is of the usual view and the picture of another,
+// the nodes that have them and no others, ascending. Cost: as node_at(), or that of the leaves below it.
+std::vector<std::uint32_t> nodes_named(const ViewData& data, std::string_view path);
+// The lowest node that has all of these; -1 of none. Cost: linear in the nodes given and in depth.
+std::int64_t node_over(const ViewData& data, std::span<const std::uint32_t> nodes);
+// The node that has just the resources of another picture's node, maybe of another view; -1 if there is none.
+std::int64_t same_node(const ViewData& of, std::uint32_t node, const ViewData& in);
 
 // Folds or unfolds: a node of `folding.folded` leaves it, another one enters it. Leaves do not fold. Of a
 // node folded only for its depth, that depth is given up and the others that deep are folded instead.

@@ -44,6 +44,7 @@ inline constexpr std::size_t kMostSlices = std::size_t{1} << 14;
 inline constexpr std::size_t kMostParts = std::size_t{1} << 20;
 inline constexpr std::size_t kMostStates = std::size_t{1} << 16;
 inline constexpr std::size_t kMostVisits = std::size_t{1} << 17;
+inline constexpr int kMostAttributes = 256;       // and as many views; more are left out
 inline constexpr std::size_t kLongestName = 240;  // bytes; what is longer is cut
 // By which sums of shares may exceed what they should be: they were rounded to 32 bits.
 inline constexpr double kShareSlack = 1e-3;
@@ -52,6 +53,7 @@ inline constexpr double kShareSlack = 1e-3;
 struct Node {
   std::string name;          // its own; that of the root may be empty
   std::string path;          // "/node7/rank3"; of the root what was asked for, "/" for all
+  std::string resource;      // of a leaf of another view than the usual one: its path there; else empty
   std::uint32_t parent = 0;  // of the root itself
   std::uint32_t depth = 0;
   std::uint32_t end = 0;    // one past the last node below
@@ -161,7 +163,8 @@ struct ViewData {
   // With visits, by node, kind and name, and of these by begin.
   std::vector<Annotation> annotations;
   std::vector<std::string> annotation_names;
-  TimeNs zero{};  // that times are shown from
+  std::vector<std::string> attributes, views;  // of the run: levels of views, and views worth trying
+  TimeNs zero{};                               // that times are shown from
   std::uint64_t token = 0;
   wire::ViewQuestion question;  // as the daemon understood it; its strings are as they came
 
@@ -169,6 +172,7 @@ struct ViewData {
   std::vector<std::uint32_t> child_begin;  // nodes + 1
   std::vector<std::uint32_t> part_begin;   // nodes + 1; use parts_of()
   std::vector<std::uint32_t> visit_begin;  // the same, of visits; empty if there are none
+  std::vector<std::uint32_t> by_resource;  // leaves that have one, by it
 
   std::size_t slices() const { return boundaries.empty() ? 0 : boundaries.size() - 1; }
   std::uint32_t leaves() const { return nodes.empty() ? 0 : nodes[0].leaf_count; }
@@ -177,6 +181,10 @@ struct ViewData {
   TimeRange range() const;
   // In seconds, of [first, last).
   double seconds(std::size_t first, std::size_t last) const;
+  // What a question calls the node, and events and alerts a leaf.
+  const std::string& name_of(std::uint32_t node) const {
+    return nodes[node].resource.empty() ? nodes[node].path : nodes[node].resource;
+  }
   std::span<const StateShare> shares_of(const Part& part) const;
   std::span<const std::uint32_t> children_of(std::uint32_t node) const;
   std::span<const Part> parts_of(std::uint32_t node) const;
