@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "margay/base/text.h"
 #include "margay/probe/ring.h"
 #include "margay/wire/columns.h"
 
@@ -260,6 +261,8 @@ void Agent::say_hello(Source& source) {
     }
   }
   if (const auto& last = processes_.seen(source.id).last) attributes["core"] = std::to_string(last->core);
+  for (const auto& [name, value] : processes_.placement(source.id))
+    attributes.insert({name, clean_utf8(value)});
 
   const auto names = source.reader.names();
   if (!source.reader.intact()) return;  // it will be given up

@@ -46,6 +46,12 @@ ProcessWatch::ProcessWatch(Options options, const Clock& clock)
       descriptors_(options_.descriptors ? Descriptors{*options_.descriptors} : spare_descriptors()),
       takers_(options_.proc) {}
 
+Told ProcessWatch::placement(std::uint64_t source) const {
+  const Process& p = processes_.at(source);
+  if (p.pid == 0 || p.seen.gone) return {};
+  return node::placement(p.pid, p.seen.last ? p.seen.last->core : -1, {options_.proc});
+}
+
 void ProcessWatch::add(std::uint64_t source, std::int64_t pid, std::uint64_t start_time) {
   add(source, ProcessName{pid, start_time, namespace_}, {});
 }

@@ -23,6 +23,7 @@
 
 #include "margay/base/time.h"
 #include "margay/node/namespaces.h"
+#include "margay/node/placement.h"
 #include "margay/node/sampler.h"
 #include "margay/node/segment_reader.h"
 #include "margay/node/takers.h"
@@ -70,6 +71,9 @@ class ProcessWatch {
   void remove(std::uint64_t source) { processes_.erase(source); }
   // REQUIRES: added, and not removed.
   const Seen& seen(std::uint64_t source) const { return processes_.at(source).seen; }
+
+  // Where it is, as far as it is known what it is called here. REQUIRES: added, and not removed.
+  Told placement(std::uint64_t source) const;
 
   // Looks, where a look is due; a sample, where one is due and there is something to tell.
   std::optional<wire::NodeSample> sample();
