@@ -19,6 +19,7 @@ std::shared_ptr<const detect::Topology> History::topology(const std::vector<mode
   auto t = std::make_shared<detect::Topology>();
   t->version = version;
   t->hierarchy = model::Hierarchy(leaves);
+  t->attributes = std::make_shared<const std::vector<model::Attributes>>(leaves);
   const auto& all = resume_.states.states();
   t->states.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(states, all.size())));
   return t;

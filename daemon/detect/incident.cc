@@ -8,6 +8,7 @@
 #include "causes.h"
 #include "departures.h"
 #include "margay/detect/detector.h"
+#include "margay/model/shared_value.h"
 #include "margay/statistics/tail_limit.h"
 #include "state_kind.h"
 
@@ -230,11 +231,28 @@ double Detector::cost_s(const Incident& incident, TimeNs until) const {
   return std::round(std::clamp(lost, 0.0, std::max(0.0, age)) * 1e3) / 1e3;
 }
 
+// "all 32 of rack7": where that tells many leaves in fewer words than the hierarchy does; "": it does not.
+std::string Detector::group_of(const std::set<std::uint32_t>& leaves) const {
+  if (!topology_->attributes || topology_->attributes->size() != topology_->hierarchy.leaf_count() ||
+      *leaves.rbegin() >= topology_->hierarchy.leaf_count() || cover(leaves, true).size() == 1)
+    return {};
+  std::vector<LeafIndex> some;
+  for (const std::uint32_t l : leaves) some.emplace_back(l);
+  const auto shared = model::shared_by(*topology_->attributes, some);
+  if (!shared) return {};
+  const bool all = shared->of == some.size();
+  return (all ? "all " : std::to_string(some.size()) + " of ") + std::to_string(shared->of) + " of " +
+         shared->value;
+}
+
 std::string Detector::names(const std::set<std::uint32_t>& leaves) const {
   const model::Hierarchy& h = topology_->hierarchy;
   const std::size_t n = leaves.size();
   if (n == h.leaf_count() && n > 1) return "all " + std::to_string(n) + " resources";
-  if (n > kMostNamed) return std::to_string(n) + " resources below " + common_node(leaves);
+  if (n > kMostNamed) {
+    const std::string group = group_of(leaves);
+    return group.empty() ? std::to_string(n) + " resources below " + common_node(leaves) : group;
+  }
   // Each by name: "rank1 on n0, rank3 on n0 and rank4 on n1".
   std::string who;
   std::size_t i = 0;

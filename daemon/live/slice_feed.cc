@@ -61,6 +61,7 @@ bool SliceFeed::push(ClosedSlice message, TimeNs now) {
     auto topology = std::make_shared<detect::Topology>();
     topology->version = ingest.topology_version();
     topology->hierarchy = model::Hierarchy(ingest.leaves());
+    topology->attributes = std::make_shared<const std::vector<model::Attributes>>(ingest.leaves());
     topology->states = model_.states.states();
     message.topology = std::move(topology);
   }

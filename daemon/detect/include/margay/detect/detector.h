@@ -208,6 +208,7 @@ class Detector {
   void loss_alert(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
   void end_of_loss(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
   void source_alerts(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  std::string group_of(const std::set<std::uint32_t>& leaves) const;
   std::string names(const std::set<std::uint32_t>& leaves) const;
   std::uint64_t lost_since(SliceIndex first) const;
 

@@ -1,6 +1,7 @@
 // Names for what the model numbers: the tree of resources and the states of the run. Immutable once shared.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace margay::detect {
 struct Topology {
   std::uint64_t version = 0;
   model::Hierarchy hierarchy;
+  std::shared_ptr<const std::vector<model::Attributes>>
+      attributes;  // of its leaves; null: nothing is known of them
   std::vector<model::StateInfo> states;
 };
 
