@@ -11,9 +11,10 @@
 // many single calls as a window asks for and the messages between them (16 ms). `fill` is the cost of the
 // least there is to do: filling the same rectangles with plain colours; the last column is the median frame
 // over it. `p` is an answer at another p that has come, until it is painted (bound: 100 ms, of which this is
-// the viewer's part). What others take of the cores is in the other figures. At the end 1000 answers follow
-// each other: what the process has of memory before and after. The exit code is 1 where a bound was missed.
-// MARGAY_PICTURES=DIR keeps what each kind of step showed last.
+// the viewer's part). `map time` and `map depth` are of the treemap's page (bound: 60 frames a second). What
+// others take of the cores is in the other figures. At the end 1000 answers follow each other: what the
+// process has of memory before and after. The exit code is 1 where a bound was missed. MARGAY_PICTURES=DIR
+// keeps what each kind of step showed last.
 #include <QApplication>
 #include <QKeyEvent>
 #include <QPainter>
@@ -31,6 +32,7 @@
 #include "overview.h"
 #include "session.h"
 #include "synthetic_view.h"
+#include "treemap.h"
 #include "window.h"
 
 namespace margay::viewer {
@@ -163,6 +165,16 @@ class Bench {
     session_.set_scroll({});
     run("hover", all, bound_, [&](int i) { move(i); });
     run("p", all, 100, [&](int i) { session_.show(i % 2 ? a_ : b_); });
+    auto* page = window_.views().findChild<TreemapView*>();
+    window_.views().setCurrentWidget(page);
+    page->map().installEventFilter(&paints_);
+    const auto slice = [&](int i) {
+      return static_cast<std::uint32_t>(i * 7 % static_cast<int>(a_->slices()));
+    };
+    run_map(*page, "map time", [&](int i) {
+      session_.select(Session::Selection{0, slice(i), slice(i) + 1});
+    });
+    run_map(*page, "map depth", [&](int i) { page->map().set_depth(i % 2 ? 2 : 99); });
   }
   bool missed() const { return missed_; }
 
@@ -202,6 +214,40 @@ class Bench {
         "  %-12s %7.1f %7.1f %7.1f %7.1f   bound %3.0f %-6s  %6zu rectangles, fill %5.1f ms, %5.1f x\n", what,
         median, p95, at(frames, 1), in_cpu, bound, in_cpu <= bound ? "met" : "MISSED",
         window_.overview().shown().rects.size(), filling, median / filling);
+    std::fflush(stdout);
+    if (const QString folder = qEnvironmentVariable("MARGAY_PICTURES"); !folder.isEmpty())
+      window_.grab().save(QString("%1/frame-%2-%3-%4.png")
+                              .arg(folder)
+                              .arg(a_->leaves())
+                              .arg(a_->parts.size())
+                              .arg(QString(what).replace(' ', '-')));
+  }
+
+  // The page of the treemap, as 60 frames a second want.
+  void run_map(TreemapView& page, const char* what, const std::function<void(int)>& step) {
+    constexpr double kFrame = 1000.0 / 60;
+    session_.show(a_);
+    paint();
+    std::vector<double> frames, cpus;
+    const int painted = paints_.count;
+    for (int i = 0; i < frames_; ++i) {
+      const double before = cpu();
+      frames.push_back(milliseconds_of([&] {
+        step(i);
+        paint();
+      }));
+      cpus.push_back(cpu() - before);
+    }
+    if (paints_.count - painted < frames_ / 2) {
+      std::fprintf(stderr, "viewer_bench: %s: %d pictures of %d steps\n", what, paints_.count - painted,
+                   frames_);
+      std::exit(2);
+    }
+    const double in_cpu = at(cpus, 0.95);
+    missed_ = missed_ || in_cpu > kFrame;
+    std::printf("  %-12s %7.1f %7.1f %7.1f %7.1f   bound %3.0f %-6s  %6zu rectangles\n", what,
+                at(frames, 0.5), at(frames, 0.95), at(frames, 1), in_cpu, kFrame,
+                in_cpu <= kFrame ? "met" : "MISSED", page.map().sheet().cells().size());
     std::fflush(stdout);
     if (const QString folder = qEnvironmentVariable("MARGAY_PICTURES"); !folder.isEmpty())
       window_.grab().save(QString("%1/frame-%2-%3-%4.png")

@@ -8,6 +8,7 @@
 #include "margay/scene/run_filter.h"
 #include "margay/scene/statistics.h"
 #include "margay/scene/temporal_bars.h"
+#include "margay/scene/treemap.h"
 
 namespace margay::scene {
 namespace {
@@ -108,6 +109,20 @@ std::string parts_csv(const ViewData& data) {
     for (const std::uint32_t state : order) csv.number(shares[state]);
     for (const StateShare& s : data.shares_of(part)) shares[s.state] = 0;
     if (!left_out.empty()) csv.text(left_out);
+    csv.line();
+  }
+  return csv.take();
+}
+
+std::string nodes_csv(const ViewData& data, const TreemapContents& contents, std::span<const double> sizes) {
+  Csv csv;
+  for (const char* head : {"resource", "leaves", "size", "known"}) csv.text(head);
+  const std::vector<std::uint32_t> order = states_in_order(data);
+  for (const std::uint32_t state : order) csv.text(data.states[state].name);
+  csv.line();
+  for (std::uint32_t n = 0; n < data.nodes.size(); ++n) {
+    csv.text(data.nodes[n].path).number(data.nodes[n].leaf_count).number(sizes[n]).number(contents.known[n]);
+    for (const std::uint32_t state : order) csv.number(contents.of(n)[state]);
     csv.line();
   }
   return csv.take();
