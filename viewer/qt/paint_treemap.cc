@@ -1,20 +1,30 @@
 #include "paint_treemap.h"
 
+#include <QStaticText>
 #include <algorithm>
 
+#include "box_painter.h"
 #include "margay/scene/marked.h"
 #include "margay/scene/statistics.h"
-#include "margay/scene/time_axis.h"
-#include "margay/text/csv.h"
+#include "name_cache.h"
 #include "paint.h"
-#include "patterns.h"
 #include "picture_table.h"
 
 namespace margay::viewer {
 namespace {
 
-constexpr double kBetweenCells = 1, kSmallestSplit = 8, kMapFrame = 2;
+constexpr double kSmallestSplit = 8, kMapFrame = 2, kLeastFor = 4;
 constexpr std::size_t kMostTold = 6;  // states, in words
+
+// Of a state that has so much of a cell that is too small to be divided.
+QColor faded(const QColor& full, const QColor& ground, float share) {
+  const float s = std::clamp(share, 0.15F, 1.0F);
+  const auto mixed = [s](int a, int b) {
+    return static_cast<int>(static_cast<float>(a) + static_cast<float>(b - a) * s);
+  };
+  return {mixed(ground.red(), full.red()), mixed(ground.green(), full.green()),
+          mixed(ground.blue(), full.blue())};
+}
 
 }  // namespace
 
@@ -26,23 +36,39 @@ MapTime map_time(const Session& session) {
 }
 
 TreemapSheet::TreemapSheet(const QRectF& room, const QFontMetricsF& metrics, const Session& session,
-                           MapTime time, scene::TreemapSize by, std::uint32_t depth)
-    : room_(room), metrics_(metrics), session_(session), time_(time) {
+                           scene::TreemapSize by, std::uint32_t depth)
+    : room_(room), metrics_(metrics), session_(session), by_(by), depth_(depth), time_(map_time(session)) {
   const scene::ViewData& data = session.data();
   if (data.empty()) return;
-  contents_ = scene::contents_of(data, time.first, time.last);
-  scene::TreemapOptions o;
-  o.width = room.width(), o.height = room.height();
-  o.depth = depth;
-  o.least = session.threshold();
-  o.frame = kMapFrame;
-  o.head = metrics.height() + 2;
-  cells_ = scene::treemap(data, scene::treemap_sizes(data, contents_, by), o);
-  cell_of_.assign(data.nodes.size(), -1);
-  for (std::size_t i = 0; i < cells_.size(); ++i) cell_of_[cells_[i].node] = static_cast<std::int64_t>(i);
   for (const std::uint32_t s : scene::states_in_order(data))
     if (data.states[s].known()) order_.push_back(s);
   for (const scene::State& s : data.states) looks_.push_back(session.palette().look(s.name, s.family));
+  lay_out();
+}
+
+void TreemapSheet::lay_out() {
+  const scene::ViewData& data = session_.data();
+  scene::TreemapOptions o;
+  o.width = room_.width(), o.height = room_.height();
+  o.depth = depth_;
+  o.least = session_.threshold();
+  o.frame = kMapFrame;
+  o.head = metrics_.height() + 2;
+  scene::TreemapContents contents;
+  if (by_ == scene::TreemapSize::kAmount) contents = scene::contents_of(data, time_.first, time_.last);
+  cells_ = scene::treemap(data, scene::treemap_sizes(data, contents, by_), o);
+  filled_ = scene::filled_cells(data, cells_);
+  cell_of_.assign(data.nodes.size(), -1);
+  for (std::size_t i = 0; i < cells_.size(); ++i) cell_of_[cells_[i].node] = static_cast<std::int32_t>(i);
+  shares_ = scene::cell_shares(data, cells_, filled_, time_.first, time_.last);
+}
+
+void TreemapSheet::look_at_time() {
+  const MapTime now = map_time(session_);
+  if (now == time_ || session_.data().empty()) return;
+  time_ = now;
+  if (by_ == scene::TreemapSize::kAmount) return lay_out();
+  shares_ = scene::cell_shares(session_.data(), cells_, filled_, time_.first, time_.last);
 }
 
 QRectF TreemapSheet::rect(const scene::TreemapCell& c) const {
@@ -62,64 +88,65 @@ const scene::TreemapCell* TreemapSheet::of(std::uint32_t node) const {
 }
 
 // States side by side, as wide as their shares; what is not known is the ground.
-void TreemapSheet::paint_cell(QPainter& p, const scene::TreemapCell& cell) const {
-  const double gap = std::min(cell.width, cell.height) > 4 * kBetweenCells ? kBetweenCells / 2 : 0;
-  const QRectF box = rect(cell).adjusted(gap, gap, -gap, -gap);
-  const auto shares = contents_.of(cell.node);
-  if (std::min(box.width(), box.height()) < kSmallestSplit) {
-    // Too small to be divided: what it has most of, as strong as that is.
-    std::uint32_t most = 0;
-    float share = 0;
-    for (const std::uint32_t s : order_)
-      if (shares[s] > share) most = s, share = shares[s];
-    if (share > 0) {
-      const QColor ground = colour_of(session_.palette().background()), full = colour_of(looks_[most].colour);
-      const auto mixed = [&](int a, int b) {
-        return static_cast<int>(a + (b - a) * std::clamp(share, 0.15F, 1.0F));
-      };
-      p.fillRect(box, QColor(mixed(ground.red(), full.red()), mixed(ground.green(), full.green()),
-                             mixed(ground.blue(), full.blue())));
+void TreemapSheet::paint_cells(QPainter& p) const {
+  const QColor ground = colour_of(session_.palette().background()),
+               faint = colour_of(session_.palette().faint());
+  BoxPainter boxes(p, room_);
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const scene::TreemapCell& cell = cells_[i];
+    if (!cell.filled) continue;
+    const double gap = std::min(cell.width, cell.height) > kLeastFor ? 0.5 : 0;
+    const QRectF box = rect(cell).adjusted(gap, gap, -gap, -gap);
+    const float* shares = shares_.data() + i * looks_.size();
+    if (std::min(box.width(), box.height()) < kSmallestSplit) {
+      const auto most = std::max_element(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return shares[a] < shares[b];
+      });
+      if (most != order_.end() && shares[*most] > 0)
+        boxes.fill(box, faded(colour_of(looks_[*most].colour), ground, shares[*most]));
+      continue;
     }
-    return;
+    double x = box.left();
+    for (const std::uint32_t s : order_) {
+      const double width = std::min(box.width() * static_cast<double>(shares[s]), box.right() - x);
+      if (!(width > 0)) continue;
+      const QColor colour = colour_of(looks_[s].colour);
+      const QRectF strip(x, box.top(), width, box.height());
+      if (width < kSmallestSplit)
+        boxes.fill(strip, colour);
+      else
+        boxes.fill(strip, colour, looks_[s].pattern, colour_of(scene::text_on(looks_[s].colour)));
+      x += width;
+    }
+    if (box.right() - x > 0.5) boxes.fill(QRectF(QPointF(x, box.top()), box.bottomRight()), faint);
   }
-  p.fillRect(box, colour_of(session_.palette().faint()));
-  double x = box.left();
-  for (const std::uint32_t s : order_) {
-    const double width = box.width() * shares[s];
-    if (width <= 0) continue;
-    const QRectF strip(x, box.top(), std::min(width, box.right() - x), box.height());
-    if (width < kSmallestSplit)
-      p.fillRect(strip, colour_of(looks_[s].colour));
-    else
-      fill_box(p, strip, looks_[s]);
-    x += width;
-  }
+  boxes.finish();
 }
 
-void TreemapSheet::paint_name(QPainter& p, const scene::TreemapCell& cell) const {
-  const QRectF box = rect(cell);
-  const scene::Node& node = session_.data().nodes[cell.node];
-  const double line = metrics_.height();
-  if (box.height() < line + 4 || box.width() < 4 * metrics_.averageCharWidth()) return;
-  if (!cell.filled && cell.height < 3 * (line + 2)) return;
-  QString name = text_of(node.name.empty() ? node.path : node.name);
-  if (cell.filled && node.leaf_count > 1) name += QObject::tr(" (%1)").arg(node.leaf_count);
-  const QRectF room = box.adjusted(kPad, cell.filled ? 2 : 0, -kPad, 0);
-  const QString shown = metrics_.elidedText(name, Qt::ElideRight, room.width());
-  if (cell.filled) {  // on states of any colour
-    const QRectF under(room.left() - 2, room.top(), metrics_.horizontalAdvance(shown) + 4, line);
-    QColor ground = colour_of(session_.palette().background());
-    ground.setAlphaF(0.75F);
-    p.fillRect(under, ground);
-  }
+// Of a divided node above its children; of another one where all of it has room.
+void TreemapSheet::paint_names(QPainter& p, NameCache& names) const {
+  const double line = metrics_.height(), letter = metrics_.averageCharWidth();
+  QColor under = colour_of(session_.palette().background());
+  under.setAlphaF(0.75F);
   p.setPen(colour_of(session_.palette().ink()));
-  p.drawText(QRectF(room.left(), room.top(), room.width(), line + 2), Qt::AlignLeft | Qt::AlignTop, shown);
+  for (const scene::TreemapCell& c : cells_) {
+    const std::string& name = session_.data().nodes[c.node].name;
+    const double room = c.width - 2 * kPad;
+    const bool has_head = !c.filled && c.height >= 3 * (line + 2);
+    if (name.empty() || room < 3 * letter || !(c.filled ? c.height >= line + 4 : has_head)) continue;
+    // Most do not fit: that is seen without laying them out.
+    if (c.filled && static_cast<double>(name.size()) * letter * 0.8 > room) continue;
+    const QStaticText& shown = names.name(p.font(), name, room, 1);
+    if (c.filled && shown.text() != text_of(name)) continue;
+    const QPointF at(room_.left() + c.x + kPad, room_.top() + c.y + (c.filled ? 2 : 0));
+    if (c.filled) p.fillRect(QRectF(at.x() - 2, at.y(), shown.size().width() + 4, line), under);
+    p.drawStaticText(at, shown);
+  }
 }
 
 void TreemapSheet::paint_alerts(QPainter& p) const {
   const scene::ViewData& data = session_.data();
   const TimeNs from = data.boundaries[time_.first], to = data.boundaries[time_.last];
-  p.setBrush(Qt::NoBrush);
   p.setPen(QPen(alert_colour(session_.palette()), 2));
   for (const terminal::AlertView& a : session_.alerts()) {
     const TimeNs end(a.end_ns && !a.firing ? *a.end_ns : std::max(a.onset_ns, session_.now().value));
@@ -130,14 +157,14 @@ void TreemapSheet::paint_alerts(QPainter& p) const {
   }
 }
 
-void TreemapSheet::paint(QPainter& p) const {
+void TreemapSheet::paint(QPainter& p, NameCache* kept) const {
   if (cells_.empty()) return;
+  NameCache own;
   p.save();
   p.setRenderHint(QPainter::Antialiasing, false);
-  p.setClipRect(room_);
-  for (const scene::TreemapCell& c : cells_)
-    if (c.filled) paint_cell(p, c);
-  for (const scene::TreemapCell& c : cells_) paint_name(p, c);
+  paint_cells(p);
+  p.setBrush(Qt::NoBrush);
+  paint_names(p, kept != nullptr ? *kept : own);
   paint_alerts(p);
   if (session_.selection())
     if (const scene::TreemapCell* c = of(session_.selection()->node); c != nullptr && c->node != 0) {
@@ -147,14 +174,15 @@ void TreemapSheet::paint(QPainter& p) const {
   p.restore();
 }
 
-QString cell_text(const TreemapSheet& sheet, const scene::TreemapCell& cell, const scene::ViewData& data) {
+QString TreemapSheet::text(const scene::TreemapCell& cell) const {
+  const scene::ViewData& data = session_.data();
   const scene::Node& node = data.nodes[cell.node];
   QString out = text_of(node.path.empty() ? "/" : node.path);
   if (node.leaf_count > 1) out += QObject::tr(", %1 resources").arg(node.leaf_count);
-  std::vector<std::pair<float, std::uint32_t>> most;
-  const auto shares = sheet.contents().of(cell.node);
-  for (std::uint32_t s = 0; s < shares.size(); ++s)
-    if (shares[s] > 0 && data.states[s].known()) most.emplace_back(-shares[s], s);
+  const scene::Proportions of = scene::proportions(data, cell.node, time_.first, time_.last);
+  std::vector<std::pair<double, std::uint32_t>> most;
+  for (std::uint32_t s = 0; s < of.shares.size(); ++s)
+    if (of.shares[s] > 0 && data.states[s].known()) most.emplace_back(-of.shares[s], s);
   std::sort(most.begin(), most.end());
   if (most.size() > kMostTold) most.resize(kMostTold);
   QStringList words;
@@ -165,11 +193,12 @@ QString cell_text(const TreemapSheet& sheet, const scene::TreemapCell& cell, con
   return words.isEmpty() ? out + QObject::tr(": nothing is known") : out + ": " + words.join(", ");
 }
 
-std::string treemap_csv(const Session& session, MapTime time, scene::TreemapSize by) {
+std::string treemap_csv(const Session& session) {
   const scene::ViewData& data = session.data();
+  const MapTime time = map_time(session);
   const scene::TreemapContents contents = scene::contents_of(data, time.first, time.last);
-  const std::vector<double> sizes = scene::treemap_sizes(data, contents, by);
-  return scene::nodes_csv(data, contents, sizes);
+  return scene::nodes_csv(data, contents,
+                          scene::treemap_sizes(data, contents, scene::TreemapSize::kResources));
 }
 
 }  // namespace margay::viewer

@@ -19,7 +19,7 @@ void paint_treemap_picture(QPainter& p, const QSizeF& size, const Session& sessi
   const QRectF page = paint_page(p, size, session, head);
   if (page.isEmpty()) return;
   const QRectF room = page.adjusted(0, 0, 0, -kMapLegend - kMapSpace);
-  TreemapSheet(room, QFontMetricsF(p.font()), session, map_time(session), scene::TreemapSize::kResources,
+  TreemapSheet(room, QFontMetricsF(p.font()), session, scene::TreemapSize::kResources,
                std::numeric_limits<std::uint32_t>::max())
       .paint(p);
   paint_legend(p, {page.left(), room.bottom() + kMapSpace, page.width(), kMapLegend}, data,
@@ -32,9 +32,7 @@ PictureKind picture_treemap() {
   PictureKind kind;
   kind.parts = true;
   kind.paint = paint_treemap_picture;
-  kind.csv = [](const Session& session) {
-    return treemap_csv(session, map_time(session), scene::TreemapSize::kResources);
-  };
+  kind.csv = treemap_csv;
   return kind;
 }
 

@@ -35,13 +35,15 @@ MapWidget::MapWidget(Session& session, QWidget* parent)
   setAccessibleName(tr("Treemap of the resources"));
 }
 
-std::uint32_t MapWidget::deepest() const {
+std::uint32_t MapWidget::deepest() {
+  if (deepest_) return *deepest_;
   std::uint32_t out = 0;
   for (const scene::Node& n : session_.data().nodes) out = std::max(out, n.depth);
+  deepest_ = out;
   return out;
 }
 
-std::uint32_t MapWidget::depth() const {
+std::uint32_t MapWidget::depth() {
   return std::min(depth_, deepest());
 }
 
@@ -57,21 +59,26 @@ void MapWidget::set_size_by(scene::TreemapSize by) {
 
 void MapWidget::forget() {
   sheet_.reset();
+  deepest_.reset();
+  update();
+  emit changed();
+}
+
+void MapWidget::look_at_selection() {
+  if (sheet_) sheet_->look_at_time();
   update();
   emit changed();
 }
 
 const TreemapSheet& MapWidget::sheet() {
-  if (!sheet_)
-    sheet_.emplace(QRectF(rect()), QFontMetricsF(font()), session_, map_time(session_), by_, depth_);
+  if (!sheet_) sheet_.emplace(QRectF(rect()), QFontMetricsF(font()), session_, by_, depth_);
   return *sheet_;
 }
 
 void MapWidget::paintEvent(QPaintEvent*) {
   QPainter p(this);
   p.fillRect(rect(), colour_of(session_.palette().background()));
-  p.setFont(font());
-  sheet().paint(p);
+  sheet().paint(p, &names_);
   if (!session_.data().empty()) return;
   p.setPen(colour_of(session_.palette().ink()));
   p.drawText(rect(), Qt::AlignCenter,
@@ -110,8 +117,7 @@ bool MapWidget::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const scene::TreemapCell* c = sheet().at(help->pos());
-  QToolTip::showText(help->globalPos(), c == nullptr ? QString() : cell_text(sheet(), *c, session_.data()),
-                     this);
+  QToolTip::showText(help->globalPos(), c == nullptr ? QString() : sheet().text(*c), this);
   return true;
 }
 
@@ -128,23 +134,44 @@ QSize MapTimeLine::sizeHint() const {
   return {400, kBarsOfMap + kAxisOfMap + 2};
 }
 
-void MapTimeLine::paintEvent(QPaintEvent*) {
-  QPainter p(this);
+void MapTimeLine::forget() {
+  drawn_ = {};
+  update();
+}
+
+void MapTimeLine::draw(QPainter& p) const {
   const scene::Palette& palette = session_.palette();
   p.fillRect(rect(), colour_of(palette.background()));
   const scene::ViewData& d = session_.data();
   if (d.empty()) return;
   const QRectF a = area();
-  const scene::TimeRange range = d.range();
   const scene::ViewData& together = session_.temporal().empty() ? d : session_.temporal();
-  paint_bars(p, a, together, scene::temporal_bars(together, {}), range, palette);
-  paint_axis(p, {a.left(), a.bottom(), a.width(), kAxisOfMap}, range, session_.times(), palette);
+  scene::BarOptions options;
+  options.least_share = 3 / a.height();
+  paint_bars(p, a, together, scene::temporal_bars(together, options), d.range(), palette);
+  paint_axis(p, {a.left(), a.bottom(), a.width(), kAxisOfMap}, d.range(), session_.times(), palette);
+}
+
+void MapTimeLine::paintEvent(QPaintEvent*) {
+  if (drawn_.deviceIndependentSize() != QSizeF(size())) {
+    drawn_ = QPixmap(size() * devicePixelRatio());
+    drawn_.setDevicePixelRatio(devicePixelRatio());
+    QPainter p(&drawn_);
+    p.setFont(font());
+    draw(p);
+  }
+  QPainter p(this);
+  p.drawPixmap(0, 0, drawn_);
+  const scene::ViewData& d = session_.data();
+  if (d.empty()) return;
+  const QRectF a = area();
   const MapTime time = map_time(session_);
+  const scene::TimeRange range = d.range();
   const auto x = [&](TimeNs t) {
     return a.left() + a.width() * static_cast<double>((t - range.from).value) /
                           static_cast<double>((range.to - range.from).value);
   };
-  p.setPen(QPen(colour_of(palette.ink()), 2));
+  p.setPen(QPen(colour_of(session_.palette().ink()), 2));
   p.drawRect(
       QRectF(QPointF(x(d.boundaries[time.first]), a.top()), QPointF(x(d.boundaries[time.last]), a.bottom())));
 }
@@ -170,7 +197,8 @@ void MapTimeLine::mouseMoveEvent(QMouseEvent* event) {
   if (event->buttons() & Qt::LeftButton) select_at(event->position().x());
 }
 
-TreemapView::TreemapView(Session& session, QWidget* parent) : View(session, parent) {
+TreemapView::TreemapView(Session& session, QWidget* parent)
+    : View(session, parent), palette_(session.palette()), threshold_(session.threshold()) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -193,15 +221,26 @@ TreemapView::TreemapView(Session& session, QWidget* parent) : View(session, pare
   connect(size_, &QComboBox::currentIndexChanged, this, [this](int index) {
     map_->set_size_by(index == 0 ? scene::TreemapSize::kResources : scene::TreemapSize::kAmount);
   });
-  const auto anew = [this] {
+  connect(&session_, &Session::data_changed, this, [this] {
     map_->forget();
-    time_->update();
-  };
-  connect(&session_, &Session::data_changed, this, anew);
-  connect(&session_, &Session::view_changed, this, anew);
-  connect(&session_, &Session::status_changed, this, [this] { time_->update(); });
+    time_->forget();
+  });
+  connect(&session_, &Session::view_changed, this, &TreemapView::view_changed);
+  connect(&session_, &Session::status_changed, time_, &MapTimeLine::forget);
   connect(map_, &MapWidget::changed, this, &TreemapView::refresh);
   refresh();
+}
+
+// Of a selection areas and bars stay.
+void TreemapView::view_changed() {
+  const bool other_look = !(palette_ == session_.palette()) || threshold_ != session_.threshold();
+  if (!other_look) {
+    map_->look_at_selection();
+    return time_->update();
+  }
+  palette_ = session_.palette(), threshold_ = session_.threshold();
+  map_->forget();
+  time_->forget();
 }
 
 void TreemapView::refresh() {

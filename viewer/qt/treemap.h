@@ -5,14 +5,15 @@
 // time line a press or a drag selects the slice under the hand. The selection is the session's, so that all
 // pages look at the same thing.
 //
-// Thread safety: none; belongs to the thread of the window. Cost of painting: of nodes x states where time or
-// data are others, else of the cells.
+// Thread safety: none; belongs to the thread of the window. Cost of painting: TreemapSheet's.
 #pragma once
 
 #include <QComboBox>
+#include <QPixmap>
 #include <memory>
 #include <optional>
 
+#include "name_cache.h"
 #include "paint_treemap.h"
 #include "view.h"
 #include "widgets.h"
@@ -30,9 +31,11 @@ class MapWidget : public QWidget {
   scene::TreemapSize size_by() const { return by_; }
   // Levels below the root that are divided; what is deeper is drawn as one.
   void set_depth(std::uint32_t depth);
-  std::uint32_t depth() const;
-  // The picture, its selection or its colours are others.
+  std::uint32_t depth();
+  // The picture is another one, or its look.
   void forget();
+  // What is selected is another.
+  void look_at_selection();
 
  signals:
   void changed();
@@ -46,12 +49,14 @@ class MapWidget : public QWidget {
   bool event(QEvent* event) override;
 
  private:
-  std::uint32_t deepest() const;
+  std::uint32_t deepest();
 
   Session& session_;
   scene::TreemapSize by_ = scene::TreemapSize::kResources;
   std::uint32_t depth_;
+  std::optional<std::uint32_t> deepest_;  // of the picture
   std::optional<TreemapSheet> sheet_;
+  NameCache names_;
 };
 
 // The time line below it.
@@ -62,6 +67,8 @@ class MapTimeLine : public QWidget {
   explicit MapTimeLine(Session& session, QWidget* parent = nullptr);
   QRectF area() const;
   QSize sizeHint() const override;
+  // The picture is another one, or its look.
+  void forget();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -70,8 +77,10 @@ class MapTimeLine : public QWidget {
 
  private:
   void select_at(double x);
+  void draw(QPainter& p) const;
 
   Session& session_;
+  QPixmap drawn_;  // all but where one is
 };
 
 class TreemapView : public View {
@@ -86,8 +95,11 @@ class TreemapView : public View {
   QString told() const { return status_->text(); }
 
  private:
+  void view_changed();
   void refresh();
 
+  scene::Palette palette_;  // and threshold: as they were drawn
+  double threshold_ = 0;
   MapWidget* map_;
   MapTimeLine* time_;
   QComboBox* size_;

@@ -165,6 +165,50 @@ std::vector<TreemapCell> treemap(const ViewData& data, std::span<const double> s
   return out;
 }
 
+std::vector<std::int32_t> filled_cells(const ViewData& data, std::span<const TreemapCell> cells) {
+  std::vector<std::int32_t> out(data.nodes.size(), -1);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (cells[i].filled)
+      std::fill(out.begin() + cells[i].node, out.begin() + data.nodes[cells[i].node].end,
+                static_cast<std::int32_t>(i));
+  return out;
+}
+
+std::vector<float> cell_shares(const ViewData& data, std::span<const TreemapCell> cells,
+                               std::span<const std::int32_t> filled, std::size_t first, std::size_t last) {
+  const std::size_t states = data.states.size(), row = states + 1, area = states;
+  std::vector<float> out(cells.size() * states);
+  last = std::min(last, data.slices());
+  if (first >= last || cells.empty()) return out;
+  // Of a filled cell all that is at or below its node; of a divided one what parts of its node say of a leaf.
+  std::vector<double> sums(cells.size() * row);
+  std::vector<std::int32_t> divided(cells.size() < data.nodes.size() ? data.nodes.size() : cells.size(), -1);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (!cells[i].filled) divided[cells[i].node] = static_cast<std::int32_t>(i);
+  for (const Part& p : data.parts) {
+    if (p.first >= last || p.last <= first) continue;
+    const std::size_t from = std::max<std::size_t>(p.first, first), to = std::min<std::size_t>(p.last, last);
+    const std::int32_t own = filled[p.node], at = own >= 0 ? own : divided[p.node];
+    if (at < 0) continue;
+    const double of = data.seconds(from, to) * p.weight * (own >= 0 ? data.nodes[p.node].leaf_count : 1);
+    double* to_row = sums.data() + static_cast<std::size_t>(at) * row;
+    for (const StateShare& s : data.shares_of(p)) to_row[s.state] += s.share * of;
+    to_row[area] += of;
+  }
+  // Parents come first: what is said of a leaf above goes on downwards.
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    const std::int32_t above = divided[data.nodes[cells[i].node].parent];
+    const double leaves = cells[i].filled ? data.nodes[cells[i].node].leaf_count : 1;
+    for (std::size_t x = 0; x < row && above >= 0; ++x)
+      sums[i * row + x] += leaves * sums[static_cast<std::size_t>(above) * row + x];
+  }
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (cells[i].filled && sums[i * row + area] > 0)
+      for (std::size_t x = 0; x < states; ++x)
+        out[i * states + x] = static_cast<float>(std::min(1.0, sums[i * row + x] / sums[i * row + area]));
+  return out;
+}
+
 std::int64_t cell_at(std::span<const TreemapCell> cells, double x, double y) {
   std::int64_t at = -1;
   for (std::size_t i = 0; i < cells.size(); ++i) {

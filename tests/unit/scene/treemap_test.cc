@@ -103,6 +103,33 @@ TEST(TreemapContents, AreTheProportionsOfEachNode) {
   }
 }
 
+// The quick way, of what is drawn alone.
+TEST(TreemapContents, OfFilledCellsAreThoseOfTheirNodes) {
+  const std::uint64_t seed = 11;
+  std::mt19937_64 rng(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 30; ++i) {
+    support::ViewShape shape;
+    shape.leaves = 1 + rng() % 60, shape.slices = 1 + rng() % 30;
+    const ViewData d = *view_data_untrusted(support::random_view(rng, shape));
+    const std::size_t first = rng() % d.slices(), last = first + 1 + rng() % (d.slices() - first);
+    TreemapOptions o;
+    o.width = 300, o.height = 200, o.depth = static_cast<std::uint32_t>(rng() % 5), o.least = 0.01;
+    const auto whole = contents_of(d, first, last);
+    const auto cells = treemap(d, treemap_sizes(d, whole, TreemapSize::kResources), o);
+    const auto filled = filled_cells(d, cells);
+    const auto shares = cell_shares(d, cells, filled, first, last);
+    std::size_t leaves = 0;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (cells[c].filled) leaves += d.nodes[cells[c].node].leaf_count;
+      EXPECT_EQ(filled[cells[c].node], cells[c].filled ? static_cast<std::int32_t>(c) : -1);
+      for (std::size_t x = 0; x < d.states.size(); ++x)
+        EXPECT_NEAR(shares[c * d.states.size() + x], cells[c].filled ? whole.of(cells[c].node)[x] : 0, 1e-4);
+    }
+    EXPECT_EQ(leaves, d.leaves());
+  }
+}
+
 TEST(Treemap, NodesAreInTheirParentsAsLargeAsTheirSize) {
   const std::uint64_t seed = 7;
   std::mt19937_64 rng(seed);

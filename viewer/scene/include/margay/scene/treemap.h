@@ -56,6 +56,12 @@ struct TreemapOptions {
 // Parents before children, siblings largest first; those of size 0 have no cell. All within the root's.
 std::vector<TreemapCell> treemap(const ViewData& data, std::span<const double> sizes,
                                  const TreemapOptions& options);
+// Of each node the filled cell that stands for it; -1: it is divided, or has none. Cost: nodes.
+std::vector<std::int32_t> filled_cells(const ViewData& data, std::span<const TreemapCell> cells);
+// [cell][state]: what contents_of() says of the nodes of the filled cells; of the others zeros. Cost: parts,
+// and cells x states: of many resources in few cells far less than contents_of().
+std::vector<float> cell_shares(const ViewData& data, std::span<const TreemapCell> cells,
+                               std::span<const std::int32_t> filled, std::size_t first, std::size_t last);
 // The smallest cell there; -1: none. Cost: linear in the cells.
 std::int64_t cell_at(std::span<const TreemapCell> cells, double x, double y);
 
