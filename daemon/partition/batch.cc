@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -50,13 +51,16 @@ Batch::Impl::Impl(Options& o, std::span<const Column> columns, bool one_path)
       tie(o.tie_bits ? *o.tie_bits
                      : internal::default_tie(internal::cells_of(tree.leaf_count(), slices), states)),
       entries(keeps_triangles(op, one_path) ? triangle_size(slices) : 0),
+      places(temporal() ? 1 : tree.size() + tree.leaf_count()),
       sums(one_path ? 0 : (rows_are_leaves() ? tree.leaf_count() : tree.size()) * slices * stride(), 0.0),
-      a((temporal() ? 1 : tree.size()) * entries),
-      b((temporal() ? 1 : tree.size()) * entries),
+      a(places * entries),
+      b(places * entries),
+      place(tree.size()),
       scratch((states + 1) * internal::padded_rows(slices)) {
   if (one_path) return;
+  std::iota(place.begin(), place.end(), std::uint32_t{0});
   measure_leaves(columns);
-  measure_nodes();
+  measure_nodes(Measured::kAll);
 }
 
 void Batch::Impl::measure_leaves(std::span<const Column> columns) {
@@ -90,7 +94,7 @@ void Batch::Impl::measure_leaves(std::span<const Column> columns) {
   }
 }
 
-void Batch::Impl::measure_nodes() {
+void Batch::Impl::measure_nodes(Measured nodes) {
   if (internal::is_unidimensional(op)) return;
   const internal::BatchKernels& kernel = internal::batch_kernels();
   std::vector<std::size_t> which;
@@ -115,8 +119,32 @@ void Batch::Impl::measure_nodes() {
       double* to = cell(k.value, 0);
       for (std::size_t i = 0; i < slices * stride(); ++i) to[i] += from[i];
     }
-    measure(k.value, of(a, k), of(b, k), false);
+    if (nodes == Measured::kAll || !tree.is_leaf(k)) measure(k.value, of(a, k), of(b, k), false);
   }
+}
+
+bool Batch::Impl::regroup(TreeShape to, std::span<const LeafPosition> from) {
+  if (to.size() > places) return false;
+  std::vector<double> cells(to.size() * slices * stride(), 0.0);
+  std::vector<std::uint32_t> places_of(to.size());
+  std::vector<bool> taken(places);
+  for (std::uint32_t s = 0; s < from.size(); ++s) {
+    const NodeIndex here = tree.leaf_node(from[s]), there = to.leaf_node(LeafPosition(s));
+    std::copy_n(cell(here.value, 0), slices * stride(), cells.data() + there.value * slices * stride());
+    places_of[there.value] = place[here.value];
+    taken[place[here.value]] = true;
+  }
+  std::uint32_t free = 0;
+  for (std::uint32_t k = 0; k < to.size(); ++k) {
+    if (to.is_leaf(NodeIndex(k))) continue;
+    while (taken[free]) ++free;
+    places_of[k] = free++;
+  }
+  sums = std::move(cells);
+  place = std::move(places_of);
+  tree = std::move(to);
+  measure_nodes(Measured::kInner);
+  return true;
 }
 
 void Batch::Impl::solve_node(NodeIndex k, double p, double* table) {
@@ -125,18 +153,24 @@ void Batch::Impl::solve_node(NodeIndex k, double p, double* table) {
 }
 
 bool Batch::Impl::solve_tables(double p, internal::Patience& patience) {
-  if (best.empty()) best = internal::Triangles(tree.size() * entries);
+  if (best.empty()) best = internal::Triangles(places * entries);
+  // Of leaves the tree says nothing: at the same p they are as before.
+  const bool leaves_too = leaves_best != p;
+  if (leaves_too) leaves_best.reset();
   const internal::BatchKernels& kernel = internal::batch_kernels();
   for (const NodeIndex k : tree.post_order()) {
     double* table = of(best, k);
-    solve_node(k, p, table);
-    if (!patience.after(work_of_node())) return false;
+    if (leaves_too || !tree.is_leaf(k)) {
+      solve_node(k, p, table);
+      if (!patience.after(work_of_node())) return false;
+    }
     // Its parent's sum is made while the triangle is in the cache.
     const NodeIndex parent = tree.parent(k);
     if (parent == kNoParent) continue;
     const bool first = tree.children(parent).front() == k;
     kernel.add(entries, table, table, 0, first, of(best, parent));
   }
+  leaves_best = p;
   return true;
 }
 
@@ -218,7 +252,7 @@ void Batch::Impl::measure_by_table(Part& part) const {
   for (std::size_t t = first; t <= last; ++t) {
     total += all ? information[t] : cell(part.node.value, t)[states + 1];
   }
-  const std::size_t at = (all ? 0 : part.node.value) * entries + triangle_at(first, last);
+  const std::size_t at = (all ? 0 : place[part.node.value]) * entries + triangle_at(first, last);
   const double top = b.data()[at];
   // The difference of two large sums may come out just below 0; a cell by itself loses nothing.
   const bool one_cell = !all && first == last && tree.is_leaf(part.node);
@@ -423,6 +457,22 @@ Partition Batch::microscopic() const {
   }
   impl_->measure_exactly(out);
   return out;
+}
+
+bool Batch::regroup(TreeShape tree, std::span<const LeafPosition> from) {
+  Impl& m = *impl_;
+  if (m.op != Operator::kSpatiotemporal || !keeps_tables() || tree.leaf_count() != m.tree.leaf_count() ||
+      from.size() != m.tree.leaf_count())
+    return false;
+  Options options;
+  options.tree = tree;
+  options.states = m.states;
+  if (memory_needed(options, m.slices) > m.budget) return false;
+  try {
+    return m.regroup(std::move(tree), from);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 bool Batch::keeps_tables() const {

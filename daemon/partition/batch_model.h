@@ -85,11 +85,16 @@ struct Batch::Impl {
   SliceIndex origin;
   std::uint64_t budget;
   double tie;
-  std::size_t entries;              // doubles of one triangle
-  std::vector<double> sums;         // per row and slice: S_0..S_{X-1}, W, I. Rows: nodes, or leaves
-  std::vector<double> information;  // temporal: I of all leaves, per slice
-  internal::Triangles a, b;         // per node; temporal: one, of all leaves; else none
-  internal::Triangles best;         // per node, at the p solved last; made by the first solution
+  std::size_t entries;  // doubles of one triangle
+  // Triangles there is room for; what is not used of it is not touched. Trees over the same leaves seldom
+  // have more nodes than these.
+  std::size_t places;
+  std::vector<double> sums;           // per row and slice: S_0..S_{X-1}, W, I. Rows: nodes, or leaves
+  std::vector<double> information;    // temporal: I of all leaves, per slice
+  internal::Triangles a, b;           // per node; temporal: one, of all leaves; else none
+  internal::Triangles best;           // per node, at the p solved last; made by the first solution
+  std::vector<std::uint32_t> place;   // of each node, among the triangles
+  std::optional<double> leaves_best;  // the p at which `best` has the leaves'
   internal::Triangles scratch;
   std::optional<internal::Unidimensional> apart;  // kSpatial and kProduct: what these are solved with
   std::unique_ptr<Spatiotemporal> path;           // no tables are kept: in place of sums and triangles
@@ -107,14 +112,14 @@ struct Batch::Impl {
     return cell(rows_are_leaves() ? leaf.value : tree.leaf_node(leaf).value, t);
   }
   double* of(internal::Triangles& triangles, NodeIndex k) const {
-    return triangles.data() + k.value * entries;
+    return triangles.data() + place[k.value] * entries;
   }
   const double* of(const internal::Triangles& triangles, NodeIndex k) const {
-    return triangles.data() + k.value * entries;
+    return triangles.data() + place[k.value] * entries;
   }
   // pIC of an area without I, less the price (spatiotemporal.h).
   double value(NodeIndex k, std::size_t i, std::size_t j, double p) const {
-    const std::size_t at = k.value * entries + internal::triangle_at(i, j);
+    const std::size_t at = place[k.value] * entries + internal::triangle_at(i, j);
     return a.data()[at] - (1 - p) * b.data()[at] - tie;
   }
   // Entries combined by the cuts of one node.
@@ -128,7 +133,10 @@ struct Batch::Impl {
   }
   static Spatiotemporal::Options path_options(const Options& options, std::size_t slices);
   void measure_leaves(std::span<const Column> columns);
-  void measure_nodes();
+  enum class Measured { kAll, kInner };
+  void measure_nodes(Measured which);
+  // Another tree over the same leaves: leaf i of it is leaf from[i] of this one. False: there is no room.
+  bool regroup(TreeShape to, std::span<const LeafPosition> from);
   // Completes the triangle `table` of node k, which holds the sum of its children's (nothing for a leaf).
   void solve_node(NodeIndex k, double p, double* table);
   // Spatiotemporal: all of `best`. False if patience ended.
