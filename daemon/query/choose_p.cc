@@ -62,7 +62,7 @@ ChosenP noise_p(const Model& model) {
   std::vector<partition::Noise> noise;
   const std::size_t step = std::max<std::size_t>(1, model.leaves() / kNoiseLeaves);
   for (std::size_t leaf = 0; leaf < model.leaves(); leaf += step)
-    if (const auto of_leaf = noise_of(model, leaf)) noise.push_back(*of_leaf);
+    if (const auto of_leaf = noise_of(model, model.in_usual_order(leaf))) noise.push_back(*of_leaf);
   if (noise.empty())
     return no_estimate("no resource has two states within " + std::to_string(kNoiseSlices) + " slices");
   const auto alpha = partition::alpha_per_window(model.leaves(), model.slices);

@@ -7,6 +7,7 @@
 
 #include "margay/base/text.h"
 #include "margay/query/told_areas.h"
+#include "turned_model.h"
 #include "view_tree.h"
 
 namespace margay::daemon {
@@ -120,7 +121,14 @@ Result<ViewMaker::Place> ViewMaker::place_of(const ViewRequest& request) {
   const auto key = [&](partition::Operator cuts) {
     return key_of(request, cuts, *stretch, *resume_, extent_->end);
   };
-  Place out{*stretch, key(request.cuts), {}, fit.with_tables};
+  Place out{*stretch, key(request.cuts), {}, {}, fit.with_tables};
+  if (request.node.empty() && request.filter.resources.empty() &&
+      request.cuts == partition::Operator::kSpatiotemporal) {
+    ViewRequest anywhere = request;
+    anywhere.view = {};
+    anywhere.view_terms.Clear();
+    out.from_anywhere = key_of(anywhere, request.cuts, *stretch, *resume_, extent_->end);
+  }
   for (const auto& [name, cuts] : partition::kOperatorNames)
     if (cuts != request.cuts) out.other_cuts.push_back(key(cuts));
   return out;
@@ -129,6 +137,7 @@ Result<ViewMaker::Place> ViewMaker::place_of(const ViewRequest& request) {
 Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& request, const Place& place,
                                                          const GoOn& go_on) {
   if (auto known = made_.find(place.key)) return known;
+  if (auto turned = turn(request, place)) return turned;
   wire::ViewAnswer head;
   Model model;
   // A viewer shows several: what was read for one serves the others.
@@ -152,9 +161,38 @@ Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& requ
   made_.shrink(options_.memory_bytes - std::min(options_.memory_bytes, bytes), 0);
   auto batch = measure(model, request.cuts, budget);
   if (!batch) return tl::unexpected(batch.error());
-  auto out = std::make_shared<Made>(Made{std::move(model), std::move(head), std::move(*batch), {}, {}, {}});
+  auto out = std::make_shared<Made>(
+      Made{std::move(model), std::move(head), std::move(*batch), place.from_anywhere, {}, {}, {}});
   made_.put(place.key, out, bytes);
   made_.shrink(options_.memory_bytes / 4 * 3, 1);
+  return out;
+}
+
+// The same stretch as it was made from another point of view: nearly all of its tables are
+// those of resources, which are the same from all. Null where it is not, or its tables do not fit.
+std::shared_ptr<ViewMaker::Made> ViewMaker::turn(const ViewRequest& request, const Place& place) {
+  if (place.from_anywhere.empty()) return nullptr;
+  auto old = made_.take(
+      [&](const Made& m) { return m.from_anywhere == place.from_anywhere && m.batch.keeps_tables(); });
+  if (old == nullptr) return nullptr;
+  auto turned = daemon::turned(old->model, *resume_, request.view);
+  if (!turned || !old->batch.regroup(turned->model.tree, turned->from)) return nullptr;
+  wire::ViewAnswer head;
+  put_model(turned->model, request, resume_->states, head);
+  head.MergeFrom(attributes_);
+  *head.mutable_notes() = old->head.notes();
+  const std::uint64_t bytes =
+      bytes_of(turned->model) + table_bytes(turned->model, request.cuts, options_.memory_bytes / 2);
+  auto out = std::make_shared<Made>(Made{std::move(turned->model),
+                                         std::move(head),
+                                         std::move(old->batch),
+                                         place.from_anywhere,
+                                         old->noise,
+                                         {},
+                                         {}});
+  made_.put(place.key, out, bytes);
+  made_.shrink(options_.memory_bytes / 4 * 3, 1);
+  ++turned_;
   return out;
 }
 

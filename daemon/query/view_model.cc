@@ -156,7 +156,13 @@ SlicesThatFit slices_that_fit(const ViewRequest& request, const store::Resume& r
     }
     return fit;
   };
-  return {most(partition::Batch::least_memory), most(partition::Batch::memory_needed)};
+  SlicesThatFit fit{most(partition::Batch::least_memory), most(partition::Batch::memory_needed)};
+  if (request.view.is_usual()) return fit;
+  // No more than from the usual point of view: so the same stretch is cut alike from all.
+  ViewRequest usual = request;
+  usual.view = {};
+  const SlicesThatFit there = slices_that_fit(usual, resume, table_bytes, sum_bytes);
+  return {std::min(fit.most, there.most), std::min(fit.with_tables, there.with_tables)};
 }
 
 Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretch,

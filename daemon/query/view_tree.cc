@@ -84,6 +84,15 @@ Result<ViewTree::Place> ViewTree::find(std::string_view path) const {
               internal::quoted(std::string(path)) + ": no such resource" + internal::hint(wanted, paths));
 }
 
+std::vector<std::uint32_t> ViewTree::usual_order(std::span<const LeafIndex> leaves) const {
+  constexpr auto kNone = static_cast<std::uint32_t>(-1);
+  std::vector<std::uint32_t> index(shown_->leaf_count(), kNone), out;
+  for (std::uint32_t i = 0; i < leaves.size(); ++i) index[leaves[i].value] = i;
+  for (const LeafIndex l : (usual_ ? *usual_ : *shown_).leaf_order())
+    if (index[l.value] != kNone) out.push_back(index[l.value]);
+  return out;
+}
+
 Result<ViewTree::Shape> ViewTree::shape(NodeIndex node, const std::vector<bool>& leaves) const {
   const model::Hierarchy& h = *shown_;
   Shape out;

@@ -50,6 +50,9 @@ class ViewTree {
     std::vector<LeafIndex> leaves;   // in the tree's order
   };
   Result<Shape> shape(NodeIndex node, const std::vector<bool>& leaves) const;
+  // Where these leaves stand among themselves: of the first in the usual view the index among `leaves`, and
+  // so on.
+  std::vector<std::uint32_t> usual_order(std::span<const LeafIndex> leaves) const;
 
  private:
   std::shared_ptr<const model::Hierarchy> shown_,

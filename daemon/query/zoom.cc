@@ -152,8 +152,10 @@ Result<Model> model_of(const Cells& cells, const ZoomRequest& request) {
   m.times = {cells.grid.from, cells.grid.to, cells.zero};
   m.tree = std::move(shape->tree);
   m.node_names = std::move(shape->names);
-  if (!request.view.is_usual())
+  if (!request.view.is_usual()) {
     for (const LeafIndex l : leaves) m.resources.push_back(tree.resource(l));
+    m.usual_order = tree.usual_order(leaves);
+  }
 
   // States that occur.
   std::vector<std::size_t> used;

@@ -170,6 +170,41 @@ TEST_F(PointsOfView, TheSameCellsHaveTheSameTotalsInEveryView) {
   }
 }
 
+// What was read and measured from one point of view serves the others: and says what is read anew says.
+TEST_F(PointsOfView, AChangeReadsNothingAgain) {
+  ViewMaker maker(*archive_, clock_, {});
+  auto q = question(0, 30'000, 60);
+  // The second time the usual one is asked for its answer is there.
+  const std::vector<std::pair<const char*, std::uint64_t>> views = {
+      {"", 0}, {"rank mod 3", 1}, {"host/rank mod 2", 2}, {"rank", 3}, {"", 3}, {"rank div 5", 4}};
+  for (const auto& [levels, turned] : views) {
+    const auto seen = seen_by(q, levels);
+    auto here = answer(maker, seen), anew = answer(seen);
+    ASSERT_EQ(here.error(), "");
+    here.clear_question(), anew.clear_question();
+    EXPECT_EQ(here.SerializeAsString(), anew.SerializeAsString()) << levels;
+    EXPECT_EQ(maker.models(), 1u) << levels;
+    EXPECT_EQ(maker.turned(), turned) << levels;
+  }
+  // Of a part, or of some resources, it is read.
+  q.set_node("/host1");
+  EXPECT_EQ(answer(maker, seen_by(q, "rank mod 2")).error(), "");
+  EXPECT_EQ(maker.models(), 2u);
+  q.clear_node();
+  q.mutable_filter()->add_resources("/host1");
+  EXPECT_EQ(answer(maker, seen_by(q, "rank mod 2")).error(), "");
+  EXPECT_EQ(maker.models(), 3u);
+  EXPECT_EQ(maker.turned(), 4u);
+}
+
+// Chance makes the same cuts from everywhere.
+TEST_F(PointsOfView, TheNoiseIsTheSameFromAll) {
+  const auto q = question(0, 30'000, 60);
+  const double p = answer(q).p();
+  for (const char* levels : {"rank mod 3", "rank div 5", "rank"})
+    EXPECT_EQ(answer(seen_by(q, levels)).p(), p);
+}
+
 TEST_F(PointsOfView, LeavesSayWhatTheyAreCalledInTheUsualOne) {
   auto q = question(0, 30'000, 5);
   std::set<std::string> usual, seen;

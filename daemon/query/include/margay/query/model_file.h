@@ -56,6 +56,8 @@ struct Model {
   std::vector<std::string> state_names;
   // By position, where the tree is not the usual view's: each leaf's path there; else empty.
   std::vector<std::string> resources;
+  // The same positions in the order of the usual view: what is sampled there is sampled alike in each.
+  std::vector<std::uint32_t> usual_order;
 
   std::size_t leaves() const { return tree.leaf_count(); }
   std::size_t depth() const;  // steps from the root to the deepest leaf
@@ -68,6 +70,8 @@ struct Model {
                ? path(tree.leaf_node(partition::LeafPosition(static_cast<std::uint32_t>(position))))
                : resources[position];
   }
+  // The i-th leaf of the usual view.
+  std::size_t in_usual_order(std::size_t i) const { return usual_order.empty() ? i : usual_order[i]; }
   // The path or, in a model without names, "leaf 3" or "node 7".
   std::string label(NodeIndex node) const;
   std::string state_label(std::size_t state) const;

@@ -24,6 +24,18 @@ class RecentCache {
       }
     return nullptr;
   }
+  // The one used last that is so; it is the caller's from then on. Null where there is none.
+  template <class Is>
+  std::shared_ptr<T> take(Is is) {
+    for (auto it = items_.begin(); it != items_.end(); ++it)
+      if (is(*it->value)) {
+        auto value = std::move(it->value);
+        bytes_ -= it->bytes;
+        items_.erase(it);
+        return value;
+      }
+    return nullptr;
+  }
   void put(const std::string& key, std::shared_ptr<T> value, std::uint64_t bytes) {
     items_.push_front({key, std::move(value), bytes});
     bytes_ += bytes;

@@ -62,6 +62,8 @@ class ViewMaker {
 
   // So far: stretches that were read and measured, and partitions that were solved.
   std::uint64_t models() const { return models_; }
+  // And those that were there, seen from another point of view.
+  std::uint64_t turned() const { return turned_; }
   std::uint64_t solutions() const { return solutions_; }
   // Lists of single visits that were read.
   std::uint64_t visit_lists() const { return visit_lists_; }
@@ -73,6 +75,7 @@ class ViewMaker {
     Model model;
     wire::ViewAnswer head;  // what is the same at every p
     partition::Batch batch;
+    std::string from_anywhere;  // Place's
     std::optional<ChosenP> noise, jump;
     std::optional<partition::SignificantP> curve;
   };
@@ -80,6 +83,7 @@ class ViewMaker {
     Stretch stretch;
     std::string key;
     std::vector<std::string> other_cuts;  // the keys of the same stretch, cut in other ways
+    std::string from_anywhere;            // the key of all its views; "": it is not of all resources
     std::uint32_t with_tables = 0;        // slices of which tables can be kept
   };
   struct Ahead {
@@ -90,6 +94,7 @@ class ViewMaker {
   Status refresh();
   Result<Place> place_of(const ViewRequest& request);
   Result<std::shared_ptr<Made>> made(const ViewRequest& request, const Place& place, const GoOn& go_on);
+  std::shared_ptr<Made> turn(const ViewRequest& request, const Place& place);
   Result<Zoomed> read(const ViewRequest& request, const Place& place, const GoOn& go_on);
   Result<ChosenP> choose(const ViewRequest& request, Made& made, const GoOn& go_on);
   std::vector<wire::Alert> told_of(const ViewRequest& request, const Place& place) const;
@@ -114,6 +119,7 @@ class ViewMaker {
   // Of stretches visits, messages and notes of them; empty: more than were asked for, or none.
   RecentCache<const wire::ViewAnswer> single_{32};
   std::optional<Ahead> ahead_;
+  std::uint64_t turned_ = 0;
   std::uint64_t models_ = 0, solutions_ = 0, visit_lists_ = 0;
 };
 
