@@ -83,6 +83,20 @@ class Views(E2eTest):
             for row in csv.DictReader(f):
                 self.assertIn(row["resource"], {f"/{host}"} | usual)
 
+    def test_of_a_job_that_goes_on(self):
+        run = self.run_margay(self.workload("--plan", "A:8"), name="live")
+        run.ranks("margay-workload", RANKS)
+        run.wait_for_slices(12)
+        table = os.path.join(self.place, "live.csv")
+        for view, groups in (("rank mod 2", {"/rank mod 2 = 0", "/rank mod 2 = 1"}), ("rank div 3", {"/rank 0-2", "/rank 3-5"})):
+            self.margay("render", "live", "--view", view, "--p", "0", "-o", table)
+            with open(table, encoding="utf-8") as f:
+                paths = {row["resource"] for row in csv.DictReader(f)}
+            self.assertTrue(paths, view)
+            self.assertTrue(all(p == "/" or any(p == g or p.startswith(g + "/") for g in groups) for p in paths), paths)
+        self.assertTrue(run.running, "it went on all the while")
+        self.assertEqual(run.wait(), 0, run.stderr)
+
     def test_errors_name_the_place(self):
         empty = os.path.join(self.place, "nobody.margay")
         self.assertIn("nobody.margay", self.margay("views", empty, code=2))
