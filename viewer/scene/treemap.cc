@@ -27,9 +27,10 @@ std::vector<Child> children_by_size(const ViewData& data, std::uint32_t node, st
   return out;
 }
 
-// What is left for a node's children.
-Rectangle inside(const TreemapCell& cell, const TreemapOptions& o) {
-  const double head = cell.height >= 3 * o.head ? o.head : 0;
+// What is left for a node's children. What has no name needs no room for it.
+Rectangle inside(const ViewData& data, const TreemapCell& cell, const TreemapOptions& o) {
+  const bool named = !data.nodes[cell.node].name.empty();
+  const double head = named && cell.height >= 3 * o.head ? o.head : 0;
   const double frame = 4 * o.frame <= std::min(cell.width, cell.height - head) ? o.frame : 0;
   return {cell.x + frame, cell.y + std::max(frame, head), std::max(0.0, cell.width - 2 * frame),
           std::max(0.0, cell.height - std::max(frame, head) - frame)};
@@ -143,7 +144,7 @@ std::vector<TreemapCell> treemap(const ViewData& data, std::span<const double> s
   while (!pending.empty()) {
     TreemapCell cell = pending.back();
     pending.pop_back();
-    const Rectangle room = inside(cell, o);
+    const Rectangle room = inside(data, cell, o);
     const bool small = std::min(room.width, room.height) < o.least;
     cell.filled = small || cell.depth >= o.depth || data.children_of(cell.node).empty();
     std::vector<Child> children;

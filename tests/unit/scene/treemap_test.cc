@@ -194,8 +194,9 @@ TEST(Treemap, HeadsAreKeptWhereThereIsRoom) {
   o.width = 400, o.height = 200, o.frame = 2, o.head = 16;
   const auto cells = treemap(d, sizes, o);
   ASSERT_EQ(cells.size(), 7u);
-  EXPECT_EQ(cells[1].y, 16);
+  EXPECT_EQ(cells[1].y, 2) << "the root has no name";
   EXPECT_EQ(cells[1].x, 2);
+  EXPECT_EQ(cells[2].y, 2 + 16);
   const std::int64_t at = cell_at(cells, cells[2].x + 1, cells[2].y + 1);
   EXPECT_EQ(at, 2);
   EXPECT_EQ(cell_at(cells, 1, 1), 0);
