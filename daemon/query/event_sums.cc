@@ -6,6 +6,7 @@
 #include "margay/base/text.h"
 #include "margay/query/event_statistics.h"
 #include "margay/query/message_blocks.h"
+#include "view_tree.h"
 
 namespace margay::daemon {
 namespace {
@@ -96,10 +97,22 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, st
   return {};
 }
 
+// Pairs by their paths in a view, for blocks are nodes of it.
+void name_as_seen(std::vector<EventSummary>& pairs, const store::Resume& resume, const model::View& view) {
+  const ViewTree tree(attributes_of(resume), view);
+  std::map<std::string, std::string> seen;
+  for (std::uint32_t l = 0; l < resume.leaves.size(); ++l)
+    seen.emplace(tree.resource(LeafIndex(l)), tree.hierarchy().path_of(LeafIndex(l)));
+  for (EventSummary& pair : pairs)
+    for (std::string* path : {&pair.name, &pair.resource})
+      if (const auto at = seen.find(*path); at != seen.end()) *path = at->second;
+}
+
 Status put_pairs(const store::Archive& archive, const store::Resume& resume, const EventPageRequest& request,
                  const EventQuery& list, wire::EventsAnswer& answer) {
   MessageQuery query;
   query.from = list.from, query.to = list.to;
+  query.view = list.view;
   query.nodes = list.nodes;
   query.resources = list.resources;
   query.go_on = list.go_on;
@@ -123,6 +136,7 @@ Status put_pairs(const store::Archive& archive, const store::Resume& resume, con
     out.set_to(resources.index_of(all[i].resource, add));
   }
   if (request.alike == wire::EventsQuestion::NOT) return {};
+  if (!list.view.is_usual()) name_as_seen(all, resume, list.view);
   const auto blocks = find_blocks(all, request.alike, list.go_on);
   if (!blocks) return tl::unexpected(blocks.error());
   for (const std::string& note : blocks->notes) answer.add_notes(note);

@@ -60,7 +60,8 @@ void EventTable::select(int row) {
   const auto listed = model_.at(row);
   const scene::ViewData& d = session_.data();
   if (listed.row == nullptr || d.empty()) return;
-  const std::int64_t node = scene::node_at(d, listed.page->resources[listed.row->resource]);
+  const std::int64_t node =
+      scene::node_over(d, scene::nodes_named(d, listed.page->resources[listed.row->resource]));
   if (node < 0) {
     emit session_.said(tr("the picture has no row of its own for this resource"));
     return;

@@ -188,8 +188,8 @@ MessageMatrix matrix_of(const EventSums& sums, const ViewData& data, const Rows&
   out.size = rows.rows.size();
   std::vector<std::int64_t> row_of_resource;
   for (const std::string& path : sums.resources) {
-    const std::int64_t node = node_at(data, path);
-    row_of_resource.push_back(node < 0 ? -1 : row_of(rows, static_cast<std::uint32_t>(node)));
+    const std::vector<std::uint32_t> named = nodes_named(data, path);
+    row_of_resource.push_back(named.size() == 1 ? row_of(rows, named[0]) : -1);
   }
   const auto add = [](MessageMatrix::Cell& to, const EventSum& s) {
     to.count += s.count, to.bytes += s.bytes, to.timed += s.single;
@@ -219,8 +219,8 @@ BlockMatrix block_matrix_of(const EventSums& sums, const SumBlocks& partition, c
   out.size = rows.rows.size();
   std::vector<std::int64_t> node_of;
   for (const std::string& path : sums.resources) {
-    const std::int64_t node = node_at(data, path);
-    node_of.push_back(node < 0 && is_above(path, data) ? 0 : node);
+    const std::vector<std::uint32_t> named = nodes_named(data, path);
+    node_of.push_back(named.size() == 1 ? std::int64_t{named[0]} : is_above(path, data) ? 0 : -1);
   }
   for (const SumBlock& b : partition.blocks) {
     const std::int64_t from = node_of[b.from], to = node_of[b.to];

@@ -368,6 +368,47 @@ TEST_F(SeenEvents, VisitsAndMessagesAreOfTheSameResources) {
   EXPECT_EQ(all(seen_by(q, "group/host", "some: rank3 /node2")), usual);
 }
 
+// Who sent what to whom: pairs by their usual paths, blocks by nodes of the view.
+TEST_F(SeenEvents, MessagesAreSummedBelowANodeAndInBlocksOfTheView) {
+  SystemClock clock;
+  ViewMaker maker(*archive_, clock, {});
+  const auto asked = [&](const char* node) {
+    wire::EventsQuestion q;
+    q.set_from_ns((extent_->zero + seconds(3)).value);
+    q.set_to_ns((extent_->zero + seconds(4)).value);
+    q.set_kind(wire::EventsQuestion::PAIRS);
+    q.set_alike(wire::EventsQuestion::BYTES);
+    q.set_most(2000);
+    q.mutable_view()->set_levels(kLevels);
+    if (node != nullptr) q.add_nodes(node);
+    const auto request = decode_events_untrusted(q);
+    EXPECT_TRUE(request);
+    return maker.events(*request, always);
+  };
+  const wire::EventsAnswer a = asked(nullptr);
+  ASSERT_EQ(a.error(), "");
+  ASSERT_GT(a.sums_size(), 0);
+  const auto path = [](const wire::EventsAnswer& of, std::uint32_t i) {
+    return of.resources(static_cast<int>(i));
+  };
+  for (const auto& s : a.sums()) {
+    EXPECT_TRUE(path(a, s.from()).starts_with("/node")) << path(a, s.from());
+    EXPECT_TRUE(path(a, s.to()).starts_with("/node"));
+  }
+  ASSERT_GT(a.blocks_size(), 0);
+  for (const auto& b : a.blocks())
+    for (const std::uint32_t node : b.from())
+      EXPECT_TRUE(path(a, node) == "/" || path(a, node).starts_with("/rank mod 4 = ")) << path(a, node);
+  // At or below a node of the view one end of each message is.
+  const wire::EventsAnswer below = asked("/rank mod 4 = 2");
+  ASSERT_EQ(below.error(), "");
+  ASSERT_GT(below.sums_size(), 0);
+  EXPECT_LT(below.sums_size(), a.sums_size());
+  const std::set<std::string> named = {"/node0/rank2", "/node1/rank6", "/node2/rank10", "/node3/rank14"};
+  for (const auto& s : below.sums())
+    EXPECT_TRUE(named.contains(path(below, s.from())) || named.contains(path(below, s.to())));
+}
+
 TEST_F(SeenEvents, WhatWasAlertedIsPartsOfItsOwnThere) {
   SystemClock clock;
   ViewMaker maker(*archive_, clock, {});

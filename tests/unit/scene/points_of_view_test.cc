@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "margay/scene/event_sums.h"
 #include "margay/scene/marked.h"
 #include "margay/scene/navigation.h"
 #include "margay/scene/rows.h"
@@ -92,6 +93,33 @@ TEST(PointOfView, ANodeIsTheSameWhereItHasTheSameResources) {
   EXPECT_EQ(same_node(after, turned.odd, before), -1);
   EXPECT_EQ(same_node(after, turned.odd, after), turned.odd);
   EXPECT_EQ(same_node(before, at("/g"), before), at("/g"));
+}
+
+// Pairs have their usual paths, blocks those of the view.
+TEST(PointOfView, MessagesLieOnTheRowsOfTheirResources) {
+  const Turned turned;
+  const ViewData d = turned.data();
+  const Rows rows = rows_of(d, {});
+  wire::EventsAnswer a;
+  a.mutable_question()->set_kind(wire::EventsQuestion::PAIRS);
+  a.mutable_question()->set_to_ns(1);
+  for (const char* path : {"/h/r0", "/g/r3", "/odd", "/even/r2"}) a.add_resources(path);
+  wire::EventsSum& pair = *a.add_sums();
+  pair.set_from(0), pair.set_to(1), pair.set_count(3), pair.set_bytes(30);
+  wire::EventsBlocks& blocks = *a.add_blocks();
+  blocks.add_from(2), blocks.add_to(3), blocks.add_pairs(2), blocks.add_count(3), blocks.add_bytes(30);
+  blocks.add_timed(0), blocks.add_total_ns(0);
+  const auto sums = event_sums_untrusted(a);
+  ASSERT_TRUE(sums) << sums.error().message;
+  const MessageMatrix matrix = matrix_of(*sums, d, rows);
+  EXPECT_EQ(matrix.unseen, 0u);
+  const auto row = [&](std::uint32_t node) { return static_cast<std::uint32_t>(row_of(rows, node)); };
+  ASSERT_EQ(matrix.cells.size(), 1u);
+  EXPECT_EQ(matrix.cells.begin()->first, std::pair(row(turned.r0), row(turned.r3)));
+  const BlockMatrix of_blocks = block_matrix_of(*sums, sums->blocks[0], d, rows);
+  ASSERT_EQ(of_blocks.blocks.size(), 1u);
+  EXPECT_EQ(of_blocks.blocks[0].sender, turned.odd);
+  EXPECT_EQ(of_blocks.blocks[0].receiver, turned.r2);
 }
 
 TEST(PointOfView, AMarkedResourceStaysMarked) {
