@@ -60,6 +60,32 @@ TEST(Missing, AHostThatIsNoLongerHeardIsOneAlertAfterTenSeconds) {
   EXPECT_LE(std::abs((*w.alerts[1].end - job_time(plan, 30'000)).value), plan.slice.value);
 }
 
+// Many are told by what they have in common, where the hierarchy has no node for them.
+TEST(Missing, WhoHasSomethingInCommonIsToldByIt) {
+  const JobPlan plan = steady(40'000);
+  auto job = make_job(plan);
+  silence(plan, job, {1, 3, 5, 7}, 12'000, 30'000);
+  const auto told = [&](std::vector<model::Attributes> leaves) {
+    auto topology = std::make_shared<Topology>(*job_topology(plan));
+    if (!leaves.empty())
+      topology->attributes = std::make_shared<const std::vector<model::Attributes>>(std::move(leaves));
+    const Watched w = watch(job_options(plan), topology, job);
+    EXPECT_EQ(w.alerts.size(), 2u);
+    return w.alerts.empty() ? std::string() : w.alerts[0].message;
+  };
+  EXPECT_THAT(told({}), HasSubstr("no events from 4 resources below / for 10 s"));
+  std::vector<model::Attributes> leaves(plan.ranks);
+  for (std::uint32_t r = 0; r < plan.ranks; ++r)
+    leaves[r] = {{"rank", std::to_string(r)}, {"rack", r % 2 == 0 ? "west" : "east"}};
+  EXPECT_THAT(told(leaves), HasSubstr("no events from all 4 of east for 10 s"));
+  leaves[6]["rack"] = "east";
+  EXPECT_THAT(told(leaves), HasSubstr("all 4 of rank mod 2 = 1")) << "which nobody else is of";
+  leaves[6]["rank"] = "7";
+  EXPECT_THAT(told(leaves), HasSubstr("4 of 5 of ")) << "nearly nobody else";
+  leaves.pop_back();
+  EXPECT_THAT(told(leaves), HasSubstr("4 resources below /")) << "they are not of these leaves";
+}
+
 TEST(Missing, SilenceShorterThanThatIsNoAlert) {
   const JobPlan plan = steady(40'000);
   auto job = make_job(plan);
