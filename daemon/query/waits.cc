@@ -4,8 +4,8 @@
 #include <map>
 #include <optional>
 
-#include "margay/model/hierarchy.h"
 #include "margay/trace/raw_block.h"
+#include "view_tree.h"
 
 namespace margay::daemon {
 namespace {
@@ -106,8 +106,7 @@ void put_partners(const std::map<std::string, std::int64_t>& by_resource, Waits&
 Result<Waits> read_waits(const store::Archive& archive, const store::Resume& resume,
                          const WaitsQuery& query) {
   Waits out;
-  std::vector<model::Attributes> attributes;
-  for (const store::LeafRecord& l : resume.leaves) attributes.push_back(l.attributes);
+  const std::vector<model::Attributes> attributes = attributes_of(resume);
   const model::Hierarchy hierarchy(attributes);
   Ranks ranks;
   for (std::uint32_t l = 0; l < attributes.size(); ++l)

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "box_painter.h"
-#include "margay/scene/marked.h"
+#include "margay/scene/rows.h"
 #include "margay/scene/statistics.h"
 #include "name_cache.h"
 #include "paint.h"

@@ -8,7 +8,6 @@
 #include <QFontMetricsF>
 #include <QPainter>
 #include <QRectF>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -10,7 +10,6 @@
 
 #include <QComboBox>
 #include <QPixmap>
-#include <memory>
 #include <optional>
 
 #include "name_cache.h"

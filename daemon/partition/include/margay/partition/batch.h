@@ -114,9 +114,10 @@ class Batch {
 
   // The same cells below another tree: leaf i of it is leaf from[i] of the present one. What it says is then
   // what a Batch says that was created so, but the leaves, which are nearly all there is to measure, are not
-  // measured again, nor solved again at the p that was solved last. False, and nothing is changed: it keeps
-  // no tables, is not spatiotemporal, has other leaves, or there is no room for the nodes. REQUIRES: `from`
-  // has each leaf once. Cost: create()'s for the inner nodes, and a copy of the cells.
+  // measured again, nor solved again at the p that was solved last. False: it keeps no tables, is not
+  // spatiotemporal, has other leaves, or there is no room for the nodes; it is as it was then, or, where the
+  // system refused memory, of no more use. REQUIRES: `from` has each leaf once. Cost: create()'s for the
+  // inner nodes, and a copy of the cells.
   bool regroup(TreeShape tree, std::span<const LeafPosition> from);
 
   // Else every solution measures all anew, and neither significant_p() nor strengths() can be had.
