@@ -89,7 +89,8 @@ std::optional<SharedValue> shared_by(std::span<const Attributes> leaves, std::sp
   Search search(leaves, some);
   const Attributes& first = leaves[some[0].value];
   const std::string* host = value_of(first, "host");
-  for (const auto& [attribute, value] : first) {
+  for (const auto& said : first) {
+    const std::string &attribute = said.first, &value = said.second;
     if (!is_group(attribute)) continue;
     const auto has = [&](const Attributes& leaf) {
       const std::string* other = value_of(leaf, attribute);

@@ -157,9 +157,9 @@ Status put_pairs(const store::Archive& archive, const store::Resume& resume, con
 
 Status put_sums(const store::Archive& archive, const store::Resume& resume, const EventPageRequest& request,
                 const EventQuery& list, wire::EventsAnswer& answer) {
-  const Status ok = request.kind == EventPageRequest::Kind::kPairs
-                        ? put_pairs(archive, resume, request, list, answer)
-                        : put_visits(archive, resume, request.most, list, answer);
+  Status ok = request.kind == EventPageRequest::Kind::kPairs
+                  ? put_pairs(archive, resume, request, list, answer)
+                  : put_visits(archive, resume, request.most, list, answer);
   if (!ok && ok.error().code == ErrorCode::kTimeout)
     return fail(
         ErrorCode::kTimeout,

@@ -13,7 +13,7 @@ namespace {
 // Of the usual view's own levels a view of their own tells nothing new, nor does what tells the host again.
 bool is_usual(const std::string& attribute) {
   const model::View usual;
-  const auto levels = usual.levels();
+  const auto& levels = usual.levels();
   return std::any_of(levels.begin(), levels.end(), [&](const auto& l) { return l.attribute == attribute; });
 }
 
