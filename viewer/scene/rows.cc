@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "margay/scene/point_of_view.h"
+
 namespace margay::scene {
 namespace {
 
