@@ -13,6 +13,7 @@
 namespace margay::viewer {
 namespace {
 
+constexpr double kLeastHatched = 16;  // pixels; hatching takes longer than a colour
 constexpr double kSmallestSplit = 8, kMapFrame = 2, kLeastFor = 4;
 constexpr std::size_t kMostTold = 6;  // states, in words
 
@@ -87,10 +88,11 @@ const scene::TreemapCell* TreemapSheet::of(std::uint32_t node) const {
   return cell_of_[node] < 0 ? nullptr : &cells_[static_cast<std::size_t>(cell_of_[node])];
 }
 
-// States side by side, as wide as their shares; what is not known is the ground.
+// States side by side, as wide as their shares; what is not known is hatched, or grey.
 void TreemapSheet::paint_cells(QPainter& p) const {
   const QColor ground = colour_of(session_.palette().background()),
-               faint = colour_of(session_.palette().faint());
+               faint = colour_of(session_.palette().faint()),
+               nothing = colour_of(session_.palette().unknown().colour);
   BoxPainter boxes(p, room_);
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const scene::TreemapCell& cell = cells_[i];
@@ -118,7 +120,11 @@ void TreemapSheet::paint_cells(QPainter& p) const {
         boxes.fill(strip, colour, looks_[s].pattern, colour_of(scene::text_on(looks_[s].colour)));
       x += width;
     }
-    if (box.right() - x > 0.5) boxes.fill(QRectF(QPointF(x, box.top()), box.bottomRight()), faint);
+    const QRectF rest(QPointF(x, box.top()), box.bottomRight());
+    if (std::min(rest.width(), rest.height()) >= kLeastHatched)
+      boxes.hatch(rest, ground, nothing);
+    else if (rest.width() > 0.5)
+      boxes.fill(rest, faint);
   }
   boxes.finish();
 }

@@ -204,6 +204,7 @@ TreemapView::TreemapView(Session& session, QWidget* parent)
   column->setSpacing(0);
   auto* line = new QHBoxLayout;
   line->setContentsMargins(8, 3, 8, 3);
+  line->setSpacing(8);  // not the column's
   line->addWidget(new QLabel(tr("As large as"), this));
   size_ = new QComboBox(this);
   size_->setObjectName("treemap-size");
