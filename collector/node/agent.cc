@@ -261,8 +261,8 @@ void Agent::say_hello(Source& source) {
     }
   }
   if (const auto& last = processes_.seen(source.id).last) attributes["core"] = std::to_string(last->core);
-  for (const auto& [name, value] : processes_.placement(source.id))
-    attributes.insert({name, clean_utf8(value)});
+  for (const Told& told : {told_by_environment(who.environment), processes_.placement(source.id)})
+    for (const auto& [name, value] : told) attributes.insert({name, clean_utf8(value)});
 
   const auto names = source.reader.names();
   if (!source.reader.intact()) return;  // it will be given up

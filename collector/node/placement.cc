@@ -19,9 +19,8 @@
 namespace margay::node {
 namespace {
 
-constexpr std::size_t kLongestFile = 128
-                                     << 10;  // of an environment the kernel allows more; the rest is not read
-constexpr std::size_t kLongestName = 48, kLongestValue = 128;
+constexpr std::size_t kLongestFile = 64 << 10;
+constexpr std::size_t kLongestName = 48;
 constexpr std::size_t kContainerDigits = 12;  // as docker ps shows it
 
 // What Margay tells itself, or makes something of.
@@ -67,7 +66,7 @@ std::string switch_of(std::string_view pattern, std::string_view address) {
   std::string out;
   while (!pattern.empty() && !address.empty()) {
     const std::string_view kind = next(pattern, '.'), name = next(address, '.');
-    if (kind == "switch") out = std::string(name.substr(0, kLongestValue));
+    if (kind == "switch") out = std::string(name);
   }
   return out;
 }
@@ -100,33 +99,30 @@ std::string numa_of(const std::string& cpu) {
 
 Told own_attributes(std::string_view words) {
   Told out;
+  if (words.size() >= kLongestOwnAttributes) {
+    const std::size_t last = words.rfind(',');
+    words = words.substr(0, last == std::string_view::npos ? 0 : last);
+  }
   while (!words.empty() && out.size() < kMostOwnAttributes) {
     std::string_view value = next(words, ',');
     const std::string_view name = next(value, '=');
-    if (is_name(name) && !value.empty()) out.emplace(name, value.substr(0, kLongestValue));
+    if (is_name(name) && !value.empty()) out.emplace(name, value);
   }
   return out;
 }
 
-Told told_by_environment(std::string_view environment) {
-  Told out;
-  std::string_view pattern, address;
-  while (!environment.empty()) {
-    std::string_view value = next(environment, '\0');
-    const std::string_view name = next(value, '=');
-    if (name == "MARGAY_ATTRIBUTES") {
-      for (auto& [own, said] : own_attributes(value)) out.insert_or_assign(own, said);
-    } else if (name == "SLURM_CLUSTER_NAME") {
-      out.emplace("slurm_cluster", value.substr(0, kLongestValue));
-    } else if (name == "SLURM_JOB_PARTITION") {
-      out.emplace("slurm_partition", value.substr(0, kLongestValue));
-    } else if (name == "SLURM_TOPOLOGY_ADDR_PATTERN") {
-      pattern = value;
-    } else if (name == "SLURM_TOPOLOGY_ADDR") {
-      address = value;
-    }
-  }
-  if (std::string last = switch_of(pattern, address); !last.empty()) out.emplace("switch", std::move(last));
+Told told_by_environment(const std::map<std::string, std::string>& variables) {
+  const auto value_of = [&](const char* name) {
+    const auto at = variables.find(name);
+    return at == variables.end() ? std::string() : at->second;
+  };
+  Told out = own_attributes(value_of("MARGAY_ATTRIBUTES"));
+  const auto tell = [&](const char* name, std::string value) {
+    if (!value.empty()) out.emplace(name, std::move(value));
+  };
+  tell("slurm_cluster", value_of("SLURM_CLUSTER_NAME"));
+  tell("slurm_partition", value_of("SLURM_JOB_PARTITION"));
+  tell("switch", switch_of(value_of("SLURM_TOPOLOGY_ADDR_PATTERN"), value_of("SLURM_TOPOLOGY_ADDR")));
   return out;
 }
 
@@ -146,7 +142,7 @@ std::string container_of(std::string_view cgroup) {
 
 Told placement(std::int64_t pid, std::int32_t core, const PlacementRoots& roots) {
   const std::string folder = roots.proc + "/" + std::to_string(pid);
-  Told out = told_by_environment(read_some(folder + "/environ"));
+  Told out;
   const auto tell = [&](const char* name, std::string value) {
     if (!value.empty()) out.emplace(name, std::move(value));
   };

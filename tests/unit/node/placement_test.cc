@@ -31,21 +31,25 @@ TEST(OwnAttributes, WhatMargayTellsItselfIsNotTakenFromAnybody) {
               IsEmpty());
   EXPECT_THAT(own_attributes("=,a=,=b,7=x,a b=c,a/b=c,\xff=x,,,ok=1"), ElementsAre(Pair("ok", "1")));
   EXPECT_THAT(own_attributes(std::string(60, 'n') + "=1"), IsEmpty());
-  EXPECT_EQ(own_attributes("v=" + std::string(500, 'x')).at("v").size(), 128u);
+  // What is as long as a segment keeps may have been cut: its last is left out.
+  EXPECT_THAT(own_attributes("a=1,v=" + std::string(500, 'x')), ElementsAre(Pair("a", "1")));
+  EXPECT_THAT(own_attributes(std::string(500, 'x')), IsEmpty());
   std::string many;
-  for (int i = 0; i < 40; ++i) many += "a" + std::to_string(i) + "=x,";
+  for (char c = 'a'; c <= 'z'; ++c) many += std::string(1, c) + "=x,";
   EXPECT_EQ(own_attributes(many).size(), kMostOwnAttributes);
 }
 
 TEST(Environment, SlurmTellsClusterPartitionAndSwitch) {
-  using namespace std::string_literals;
-  EXPECT_THAT(
-      told_by_environment("HOME=/root\0SLURM_CLUSTER_NAME=big\0SLURM_JOB_PARTITION=long\0"
-                          "SLURM_TOPOLOGY_ADDR=root.s3.n17\0SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch.node\0"
-                          "MARGAY_ATTRIBUTES=rack=7\0NOTHING\0"s),
-      UnorderedElementsAre(Pair("slurm_cluster", "big"), Pair("slurm_partition", "long"),
-                           Pair("switch", "s3"), Pair("rack", "7")));
-  EXPECT_THAT(told_by_environment("SLURM_TOPOLOGY_ADDR=n17\0SLURM_TOPOLOGY_ADDR_PATTERN=node\0"s), IsEmpty());
+  EXPECT_THAT(told_by_environment({{"HOME", "/root"},
+                                   {"SLURM_CLUSTER_NAME", "big"},
+                                   {"SLURM_JOB_PARTITION", "long"},
+                                   {"SLURM_TOPOLOGY_ADDR", "root.s3.n17"},
+                                   {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.switch.node"},
+                                   {"MARGAY_ATTRIBUTES", "rack=7"}}),
+              UnorderedElementsAre(Pair("slurm_cluster", "big"), Pair("slurm_partition", "long"),
+                                   Pair("switch", "s3"), Pair("rack", "7")));
+  EXPECT_THAT(told_by_environment({{"SLURM_TOPOLOGY_ADDR", "n17"}, {"SLURM_TOPOLOGY_ADDR_PATTERN", "node"}}),
+              IsEmpty());
 }
 
 TEST(Container, IsANumberOf64Digits) {
@@ -62,15 +66,12 @@ TEST(Placement, IsReadFromTheKernelsFolders) {
     std::filesystem::create_directories(std::filesystem::path(folder / name).parent_path());
     std::ofstream(folder / name) << text;
   };
-  using namespace std::string_literals;
-  write("proc/17/environ", "MARGAY_ATTRIBUTES=rack=7\0"s);
   write("proc/17/cgroup", "0::/\n");
   write("cpu/cpu5/topology/physical_package_id", "1\n");
   std::filesystem::create_directories(folder / "cpu/cpu5/node3");
   std::filesystem::create_directories(folder / "cpu/cpu5/nodes");
   const PlacementRoots roots{folder / "proc", folder / "cpu"};
   const Told told = placement(17, 5, roots);
-  EXPECT_THAT(told, Contains(Pair("rack", "7")));
   EXPECT_THAT(told, Contains(Pair("socket", "1")));
   EXPECT_THAT(told, Contains(Pair("numa", "3")));
   EXPECT_THAT(told, Contains(Key("user")));

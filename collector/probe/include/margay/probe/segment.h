@@ -25,19 +25,29 @@ namespace margay::probe {
 
 inline constexpr std::uint64_t kMagic =
     0x3130474e49524d4dULL;  // "MMRING01", written last when a segment is made
-inline constexpr std::uint32_t kLayoutVersion = 7;
+inline constexpr std::uint32_t kLayoutVersion = 8;
 inline constexpr std::uint32_t kRings = 8;
 inline constexpr std::uint64_t kFirstRingRecords = 131072;
 inline constexpr std::uint64_t kOtherRingRecords = 16384;
 inline constexpr std::uint64_t kLeastRingRecords = 64;
 inline constexpr std::uint32_t kNames = 576;
 inline constexpr std::size_t kNameBytes = 48;  // with the terminating 0
-inline constexpr std::uint32_t kEnvironment = 8;
+inline constexpr std::uint32_t kEnvironment = 13;
 
 // The variables whose values are kept, in the order of SegmentHeader::environment.
-inline constexpr const char* kEnvironmentKeys[kEnvironment] = {
-    "SLURM_JOB_ID",   "SLURM_STEP_ID", "SLURM_PROCID",         "SLURM_NODEID",
-    "PMIX_NAMESPACE", "PMIX_RANK",     "OMPI_COMM_WORLD_RANK", "PMI_RANK"};
+inline constexpr const char* kEnvironmentKeys[kEnvironment] = {"SLURM_JOB_ID",
+                                                               "SLURM_STEP_ID",
+                                                               "SLURM_PROCID",
+                                                               "SLURM_NODEID",
+                                                               "PMIX_NAMESPACE",
+                                                               "PMIX_RANK",
+                                                               "OMPI_COMM_WORLD_RANK",
+                                                               "PMI_RANK",
+                                                               "MARGAY_ATTRIBUTES",
+                                                               "SLURM_CLUSTER_NAME",
+                                                               "SLURM_JOB_PARTITION",
+                                                               "SLURM_TOPOLOGY_ADDR",
+                                                               "SLURM_TOPOLOGY_ADDR_PATTERN"};
 
 enum Flag : std::uint32_t {
   kInitialized = 1,   // MPI_Init returned
