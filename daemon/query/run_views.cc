@@ -6,6 +6,7 @@
 
 #include "margay/model/natural_order.h"
 #include "margay/model/shared_value.h"
+#include "margay/wire/view_words.h"
 
 namespace margay::daemon {
 namespace {
@@ -30,6 +31,13 @@ bool same_groups(std::span<const model::Attributes> leaves, const std::string& a
 }
 
 }  // namespace
+
+Result<model::View> view_of(const std::string& words) {
+  const auto read = wire::read_view(words);
+  auto view = read ? model::View::parse(read->levels(), read->groups()) : tl::unexpected(read.error());
+  if (!view) return fail(view.error(), "--view " + words);
+  return view;
+}
 
 std::vector<RunAttribute> attributes_of_run(std::span<const model::Attributes> leaves) {
   struct Said {

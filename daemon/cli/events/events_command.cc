@@ -9,11 +9,11 @@
 #include "margay/alert/handling.h"
 #include "margay/base/text.h"
 #include "margay/base/time_of_day.h"
+#include "margay/query/run_views.h"
 #include "margay/query/zoom.h"
 #include "margay/settings/run_moment.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
-#include "margay/wire/view_words.h"
 #include "messages_output.h"
 #include "progress_line.h"
 #include "statistics_output.h"
@@ -232,9 +232,8 @@ int events_command(const EventsRequest& r) {
   query.from = std::min(zero, extent->zero);
   query.to = std::max(extent->end, all->run.end.value_or(extent->end)) + DurationNs(1);
   query.match = r.match;
-  const auto words = wire::read_view(r.view);
-  auto view = words ? model::View::parse(words->levels(), words->groups()) : tl::unexpected(words.error());
-  if (!view) return complain("--view " + r.view + ": " + view.error().message);
+  auto view = view_of(r.view);
+  if (!view) return complain(view.error().message);
   query.view = std::move(*view);
   query.nodes = r.nodes;
   wire::Filter terms;

@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "command.h"
+#include "margay/query/run_views.h"
 #include "margay/query/told_areas.h"
 #include "margay/query/zoom.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
-#include "margay/wire/view_words.h"
 #include "partition_output.h"
 
 namespace margay::daemon {
@@ -119,9 +119,8 @@ Result<Wanted> make_sense(const PartitionRequest& r) {
   out.zoom.from = given(r.from);
   out.zoom.to = given(r.to);
   out.zoom.level = given(r.level);
-  const auto words = wire::read_view(r.view);
-  auto view = words ? model::View::parse(words->levels(), words->groups()) : tl::unexpected(words.error());
-  if (!view) return wrong("--view " + r.view + ": " + view.error().message);
+  auto view = view_of(r.view);
+  if (!view) return wrong(view.error().message);
   out.zoom.view = std::move(*view);
   out.zoom.node = r.node;
   if (Status ok = filter_by(r, out.zoom); !ok) return tl::unexpected(ok.error());

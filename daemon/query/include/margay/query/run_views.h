@@ -1,7 +1,8 @@
 // What views a run can be looked at in (margay/model/view.h): the attributes that its resources have, and
 // what is worth trying of them.
 //
-// Pure. Thread safety: functions of their arguments. Cost: linear in leaves and attributes, and a sort.
+// Pure, but for the file of groups that view_of() reads. Thread safety: functions of their arguments. Cost:
+// linear in leaves and attributes, and a sort.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "margay/base/result.h"
 #include "margay/model/hierarchy.h"
 
 namespace margay::daemon {
+
+// What --view says: LEVELS or LEVELS@FILE (margay/wire/view_words.h). An error begins with "--view WORDS: ".
+Result<model::View> view_of(const std::string& words);
 
 struct RunAttribute {
   static constexpr std::size_t kExamples = 4;
