@@ -51,7 +51,7 @@ Batch::Impl::Impl(Options& o, std::span<const Column> columns, bool one_path)
       tie(o.tie_bits ? *o.tie_bits
                      : internal::default_tie(internal::cells_of(tree.leaf_count(), slices), states)),
       entries(keeps_triangles(op, one_path) ? triangle_size(slices) : 0),
-      places(temporal() ? 1 : tree.size() + tree.leaf_count()),
+      places(temporal() ? 1 : tree.size() + (o.regroups ? tree.leaf_count() : 0)),
       sums(one_path ? 0 : (rows_are_leaves() ? tree.leaf_count() : tree.size()) * slices * stride(), 0.0),
       a(places * entries),
       b(places * entries),

@@ -67,6 +67,7 @@ Result<partition::Batch> measure(const Model& model, partition::Operator op, std
   options.states = model.states;
   options.first_slice = model.first_slice;
   options.memory_budget_bytes = budget;
+  options.regroups = true;  // for other points of view
   return partition::Batch::create(std::move(options), columns);
 }
 
@@ -171,7 +172,8 @@ Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& requ
 // The same stretch as it was made from another point of view: nearly all of its tables are
 // those of resources, which are the same from all. Null where it is not, or its tables do not fit.
 std::shared_ptr<ViewMaker::Made> ViewMaker::turn(const ViewRequest& request, const Place& place) {
-  if (place.from_anywhere.empty()) return nullptr;
+  // What is no view is refused by whoever reads it, and takes nothing away here.
+  if (place.from_anywhere.empty() || !ViewTree::check(attributes_of(*resume_), request.view)) return nullptr;
   auto old = made_.take(
       [&](const Made& m) { return m.from_anywhere == place.from_anywhere && m.batch.keeps_tables(); });
   if (old == nullptr) return nullptr;

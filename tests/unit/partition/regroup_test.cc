@@ -57,6 +57,7 @@ TEST(Batch, RegroupedItIsAsOneThatWasCreatedSo) {
       Batch::Options options;
       options.tree = tree;
       options.states = states;
+      options.regroups = true;
       auto out = Batch::create(std::move(options), columns);
       EXPECT_TRUE(out) << out.error().message;
       return std::move(*out);
@@ -103,6 +104,7 @@ TEST(Batch, WhatHasNoTablesOrOtherLeavesIsNotRegrouped) {
   Batch::Options options;
   options.tree = TreeShape::flat(4);
   options.states = 2;
+  options.regroups = true;
   auto batch = Batch::create(options, columns);
   ASSERT_TRUE(batch);
   EXPECT_FALSE(batch->regroup(TreeShape::flat(3), std::span(from).first(3)));
@@ -112,6 +114,13 @@ TEST(Batch, WhatHasNoTablesOrOtherLeavesIsNotRegrouped) {
   for (int l = 0; l < 4; ++l) chain.push_back(NodeIndex(20));
   EXPECT_FALSE(batch->regroup(*TreeShape::from_parents(chain), from));
   EXPECT_TRUE(batch->regroup(TreeShape::flat(4), from));
+  options.regroups = false;
+  auto without = Batch::create(options, columns);
+  ASSERT_TRUE(without);
+  const std::vector<NodeIndex> two{kNoParent,    NodeIndex(0), NodeIndex(0), NodeIndex(1),
+                                   NodeIndex(1), NodeIndex(2), NodeIndex(2)};
+  EXPECT_FALSE(without->regroup(*TreeShape::from_parents(two), from)) << "it has more nodes than were";
+  EXPECT_TRUE(batch->regroup(*TreeShape::from_parents(two), from));
   options.op = Operator::kTemporal;
   auto temporal = Batch::create(options, columns);
   ASSERT_TRUE(temporal);

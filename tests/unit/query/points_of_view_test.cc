@@ -186,6 +186,10 @@ TEST_F(PointsOfView, AChangeReadsNothingAgain) {
     EXPECT_EQ(maker.models(), 1u) << levels;
     EXPECT_EQ(maker.turned(), turned) << levels;
   }
+  // A view that there is not takes nothing away.
+  EXPECT_NE(answer(maker, seen_by(q, "hots")).error(), "");
+  EXPECT_EQ(answer(maker, seen_by(q, "rank mod 5")).error(), "");
+  EXPECT_EQ(maker.models(), 1u);
   // Of a part, or of some resources, it is read.
   q.set_node("/host1");
   EXPECT_EQ(answer(maker, seen_by(q, "rank mod 2")).error(), "");
@@ -194,7 +198,7 @@ TEST_F(PointsOfView, AChangeReadsNothingAgain) {
   q.mutable_filter()->add_resources("/host1");
   EXPECT_EQ(answer(maker, seen_by(q, "rank mod 2")).error(), "");
   EXPECT_EQ(maker.models(), 3u);
-  EXPECT_EQ(maker.turned(), 4u);
+  EXPECT_EQ(maker.turned(), 5u);
 }
 
 // Chance makes the same cuts from everywhere.

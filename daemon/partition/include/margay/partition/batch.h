@@ -84,6 +84,8 @@ class Batch {
     SliceIndex first_slice{0};
     std::uint64_t memory_budget_bytes = std::uint64_t{4} << 30;
     std::optional<double> tie_bits;  // as in the engines
+    // Keeps room for the nodes of other trees (regroup()): addresses, no memory before they are used.
+    bool regroups = false;
   };
   // Checks as the engines do (cell_check.h), measures every interval. columns: one per slice, oldest first,
   // at least one; borrowed for the call.
@@ -115,9 +117,9 @@ class Batch {
   // The same cells below another tree: leaf i of it is leaf from[i] of the present one. What it says is then
   // what a Batch says that was created so, but the leaves, which are nearly all there is to measure, are not
   // measured again, nor solved again at the p that was solved last. False: it keeps no tables, is not
-  // spatiotemporal, has other leaves, or there is no room for the nodes; it is as it was then, or, where the
-  // system refused memory, of no more use. REQUIRES: `from` has each leaf once. Cost: create()'s for the
-  // inner nodes, and a copy of the cells.
+  // spatiotemporal, has other leaves, or there is no room for the nodes (Options::regroups); it is as it was
+  // then, or, where the system refused memory, of no more use. REQUIRES: `from` has each leaf once. Cost:
+  // create()'s for the inner nodes, and a copy of the cells.
   bool regroup(TreeShape tree, std::span<const LeafPosition> from);
 
   // Else every solution measures all anew, and neither significant_p() nor strengths() can be had.
