@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "margay/base/resource_pattern.h"

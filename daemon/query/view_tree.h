@@ -55,8 +55,8 @@ class ViewTree {
   std::vector<std::uint32_t> usual_order(std::span<const LeafIndex> leaves) const;
 
  private:
-  std::shared_ptr<const model::Hierarchy> shown_,
-      usual_;  // usual_: nothing where it is the one that is shown
+  std::shared_ptr<const model::Hierarchy> shown_;
+  std::shared_ptr<const model::Hierarchy> usual_;  // nothing where it is the one that is shown
 };
 
 }  // namespace margay::daemon

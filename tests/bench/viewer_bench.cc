@@ -186,20 +186,22 @@ class Bench {
     QApplication::sendEvent(&window_, &update);
   }
 
-  void run(const char* what, scene::TimeRange from, double bound, const std::function<void(int)>& step) {
-    session_.show(a_);
-    session_.zoom_to(from);
-    paint();
-    std::vector<double> frames, fills, cpus;
+  struct Times {
+    std::vector<double> frames, cpus;
+  };
+  // Each step, and the painting of what it changed; `after` them, by their number.
+  Times timed(const char* what, const std::function<void(int)>& step,
+              const std::function<void(int)>& after = {}) {
+    Times out;
     const int painted = paints_.count;
     for (int i = 0; i < frames_; ++i) {
       const double before = cpu();
-      frames.push_back(milliseconds_of([&] {
+      out.frames.push_back(milliseconds_of([&] {
         step(i);
         paint();
       }));
-      cpus.push_back(cpu() - before);
-      if (i % 30 == 0) fills.push_back(fill());
+      out.cpus.push_back(cpu() - before);
+      if (after) after(i);
     }
     // A step of a mouse may stay within its rectangle; all others show something else.
     if (paints_.count - painted < frames_ / 2) {
@@ -207,14 +209,16 @@ class Bench {
                    frames_);
       std::exit(2);
     }
-    const double p95 = at(frames, 0.95), median = at(frames, 0.5), filling = at(fills, 0.5);
-    const double in_cpu = at(cpus, 0.95);
+    return out;
+  }
+
+  // The begin of a line, and the picture.
+  void tell(const char* what, const Times& t, double bound, std::size_t rectangles) {
+    const double in_cpu = at(t.cpus, 0.95);
     missed_ = missed_ || in_cpu > bound;
-    std::printf(
-        "  %-12s %7.1f %7.1f %7.1f %7.1f   bound %3.0f %-6s  %6zu rectangles, fill %5.1f ms, %5.1f x\n", what,
-        median, p95, at(frames, 1), in_cpu, bound, in_cpu <= bound ? "met" : "MISSED",
-        window_.overview().shown().rects.size(), filling, median / filling);
-    std::fflush(stdout);
+    std::printf("  %-12s %7.1f %7.1f %7.1f %7.1f   bound %3.0f %-6s  %6zu rectangles", what,
+                at(t.frames, 0.5), at(t.frames, 0.95), at(t.frames, 1), in_cpu, bound,
+                in_cpu <= bound ? "met" : "MISSED", rectangles);
     if (const QString folder = qEnvironmentVariable("MARGAY_PICTURES"); !folder.isEmpty())
       window_.grab().save(QString("%1/frame-%2-%3-%4.png")
                               .arg(folder)
@@ -223,38 +227,28 @@ class Bench {
                               .arg(QString(what).replace(' ', '-')));
   }
 
+  void run(const char* what, scene::TimeRange from, double bound, const std::function<void(int)>& step) {
+    session_.show(a_);
+    session_.zoom_to(from);
+    paint();
+    std::vector<double> fills;
+    const Times t = timed(what, step, [&](int i) {
+      if (i % 30 == 0) fills.push_back(fill());
+    });
+    const double filling = at(fills, 0.5);
+    tell(what, t, bound, window_.overview().shown().rects.size());
+    std::printf(", fill %5.1f ms, %5.1f x\n", filling, at(t.frames, 0.5) / filling);
+    std::fflush(stdout);
+  }
+
   // The page of the treemap, as 60 frames a second want.
   void run_map(TreemapView& page, const char* what, const std::function<void(int)>& step) {
-    constexpr double kFrame = 1000.0 / 60;
     session_.show(a_);
     paint();
-    std::vector<double> frames, cpus;
-    const int painted = paints_.count;
-    for (int i = 0; i < frames_; ++i) {
-      const double before = cpu();
-      frames.push_back(milliseconds_of([&] {
-        step(i);
-        paint();
-      }));
-      cpus.push_back(cpu() - before);
-    }
-    if (paints_.count - painted < frames_ / 2) {
-      std::fprintf(stderr, "viewer_bench: %s: %d pictures of %d steps\n", what, paints_.count - painted,
-                   frames_);
-      std::exit(2);
-    }
-    const double in_cpu = at(cpus, 0.95);
-    missed_ = missed_ || in_cpu > kFrame;
-    std::printf("  %-12s %7.1f %7.1f %7.1f %7.1f   bound %3.0f %-6s  %6zu rectangles\n", what,
-                at(frames, 0.5), at(frames, 0.95), at(frames, 1), in_cpu, kFrame,
-                in_cpu <= kFrame ? "met" : "MISSED", page.map().sheet().cells().size());
+    const Times t = timed(what, step);
+    tell(what, t, 1000.0 / 60, page.map().sheet().cells().size());
+    std::puts("");
     std::fflush(stdout);
-    if (const QString folder = qEnvironmentVariable("MARGAY_PICTURES"); !folder.isEmpty())
-      window_.grab().save(QString("%1/frame-%2-%3-%4.png")
-                              .arg(folder)
-                              .arg(a_->leaves())
-                              .arg(a_->parts.size())
-                              .arg(QString(what).replace(' ', '-')));
   }
 
   double fill() {

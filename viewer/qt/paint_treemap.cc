@@ -56,6 +56,7 @@ void TreemapSheet::lay_out() {
   o.frame = kMapFrame;
   o.head = metrics_.height() + 2;
   scene::TreemapContents contents;
+  if (!scene::has_room_for_contents(data)) by_ = scene::TreemapSize::kResources;
   if (by_ == scene::TreemapSize::kAmount) contents = scene::contents_of(data, time_.first, time_.last);
   cells_ = scene::treemap(data, scene::treemap_sizes(data, contents, by_), o);
   filled_ = scene::filled_cells(data, cells_);

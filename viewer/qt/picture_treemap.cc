@@ -33,6 +33,13 @@ PictureKind picture_treemap() {
   kind.parts = true;
   kind.paint = paint_treemap_picture;
   kind.csv = treemap_csv;
+  kind.lacks = [](const Session& session) {
+    return scene::has_room_for_contents(session.data())
+               ? QString()
+               : QObject::tr(
+                     "--picture treemap: there are too many resources and states: choose a node or fewer "
+                     "states (--node, --state)");
+  };
   return kind;
 }
 

@@ -432,8 +432,8 @@ std::string Window::link() const {
     to.from = command::seconds_text(DurationNs(text::minus(s.time->from.value, zero)));
     to.to = command::seconds_text(DurationNs(text::minus(s.time->to.value, zero)));
   }
-  to.node = s.node;
-  to.view = s.view.levels;
+  // A link has no file of groups, and so none of their nodes.
+  if (s.view.groups.empty()) to.node = s.node, to.view = s.view.levels;
   to.p = s.p ? QString::number(*s.p, 'g', QLocale::FloatingPointShortest).toStdString() : "";
   to.policy = s.p ? "" : s.policy;
   to.measure = s.measure;

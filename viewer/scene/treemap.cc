@@ -77,6 +77,10 @@ TreemapContents contents_of(const ViewData& data, std::size_t first, std::size_t
   return out;
 }
 
+bool has_room_for_contents(const ViewData& data) {
+  return data.nodes.size() <= kMostContents / (data.states.size() + 2);
+}
+
 std::vector<double> treemap_sizes(const ViewData& data, const TreemapContents& contents, TreemapSize by) {
   std::vector<double> out;
   out.reserve(data.nodes.size());
@@ -139,6 +143,7 @@ std::vector<TreemapCell> treemap(const ViewData& data, std::span<const double> s
   if (data.empty() || sizes.size() != data.nodes.size() || !(sizes[0] > 0) || !(o.width > 0) ||
       !(o.height > 0))
     return out;
+  const std::size_t most = std::min(o.most, kMostContents / (data.states.size() + 2));
   std::vector<TreemapCell> pending{{0, 0, 0, 0, o.width, o.height, false}};
   std::vector<double> areas;
   while (!pending.empty()) {
@@ -152,7 +157,7 @@ std::vector<TreemapCell> treemap(const ViewData& data, std::span<const double> s
     const double each =
         children.empty() ? 0 : room.width * room.height / static_cast<double>(children.size());
     if (each < o.least * o.least || children.empty() ||
-        out.size() + pending.size() + children.size() + 1 > o.most)
+        out.size() + pending.size() + children.size() + 1 > most)
       cell.filled = true;
     out.push_back(cell);
     if (cell.filled) continue;

@@ -202,12 +202,14 @@ class Reader {
         node.path = parent.path.ends_with('/') ? parent.path : parent.path + "/";
         node.path += node.name;
       }
-      node.resource = clean_utf8(from.resource(), 16 * kLongestName);
-      if (!node.resource.empty()) out_.by_resource.push_back(i);
-      bytes += node.path.size() + node.resource.size();
-      if (bytes > kMostPathBytes) return too_many("bytes of names", bytes, kMostPathBytes);
       const bool childless =
           i + 1 == out_.nodes.size() || in_.nodes(static_cast<int>(i + way_ + 1)).parent() != i + way_;
+      if (childless && node.leaf_count == 1 && !from.resource().empty()) {
+        node.resource = clean_utf8(from.resource(), 16 * kLongestName);
+        out_.by_resource.push_back(i);
+      }
+      bytes += node.path.size() + node.resource.size();
+      if (bytes > kMostPathBytes) return too_many("bytes of names", bytes, kMostPathBytes);
       if (childless) {
         if (node.leaf_count == 0 && i != 0) return corrupt(nth("node", i) + " has no leaves");
         leaves += node.leaf_count;

@@ -71,7 +71,16 @@ TEST(PointOfView, WhatIsNamedAsUsualIsFoundInAnother) {
   EXPECT_EQ(d.name_of(turned.odd), "/odd");
 }
 
-// Resources that are all there is of a node are that node.
+TEST(PointOfView, AResourceIsALeafAlone) {
+  Turned turned;
+  turned.build.raw().mutable_nodes(static_cast<int>(turned.even))->set_resource("/h");
+  turned.build.raw().mutable_nodes(0)->set_resource("/");
+  const ViewData d = turned.data();
+  EXPECT_EQ(d.nodes[turned.even].resource, "");
+  EXPECT_EQ(d.by_resource.size(), 4u);
+  EXPECT_THAT(nodes_named(d, "/h"), ElementsAre(turned.r0, turned.r1));
+}
+
 TEST(PointOfView, ResourcesOfOneNodeAreThatNode) {
   Turned turned;
   for (const auto& [node, resource] :

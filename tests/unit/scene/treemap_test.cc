@@ -186,6 +186,21 @@ TEST(Treemap, WhatIsTooSmallOrDeepIsOneCell) {
   EXPECT_LE(treemap(d, sizes, o).size(), 100u);
 }
 
+// An answer may have as many states as resources: what is drawn of it is bounded.
+TEST(Treemap, OfManyStatesThereAreFewerCells) {
+  support::ViewBuilder build(1);
+  std::uint32_t state = 0;
+  for (int i = 0; i < 40'000; ++i) state = build.state("s" + std::to_string(i), wire::FAMILY_WAIT);
+  for (int i = 0; i < 2000; ++i) build.node("r" + std::to_string(i), 0);
+  build.part(0, 0, 1, {{state, 1}});
+  const ViewData d = *view_data_untrusted(build.answer());
+  EXPECT_FALSE(has_room_for_contents(d));
+  EXPECT_TRUE(has_room_for_contents(SmallView().data()));
+  TreemapOptions o;
+  o.width = 4000, o.height = 3000;
+  EXPECT_LE(treemap(d, treemap_sizes(d, {}, TreemapSize::kResources), o).size(), kMostContents / 40'002);
+}
+
 TEST(Treemap, HeadsAreKeptWhereThereIsRoom) {
   const SmallView small;
   const ViewData d = small.data();

@@ -66,6 +66,16 @@ TEST(PointOfView, IsChosenAskedForSaidAndTakenBack) {
   EXPECT_EQ(s.session.subject().view.levels, "rank mod 2");
 }
 
+// Groups are in a file that whoever follows a link has not.
+TEST(PointOfView, ALinkHasNoGroupsNorTheirNodes) {
+  Shown s;
+  s.window.set_place("night", "");
+  s.session.set_view({"group/host", "io: r1"});
+  s.session.set_node("/io");
+  EXPECT_THAT(s.window.link(), Not(HasSubstr("view=")));
+  EXPECT_THAT(s.window.link(), Not(HasSubstr("io")));
+}
+
 TEST(PointOfView, TheNextOneGoesRound) {
   Shown s(std::make_shared<const scene::ViewData>(knowing().data()));
   auto* menu = s.window.findChild<PointOfViewMenu*>();

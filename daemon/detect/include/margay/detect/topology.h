@@ -13,8 +13,8 @@ namespace margay::detect {
 struct Topology {
   std::uint64_t version = 0;
   model::Hierarchy hierarchy;
-  std::shared_ptr<const std::vector<model::Attributes>>
-      attributes;  // of its leaves; null: nothing is known of them
+  // Of its leaves; null: nothing is known of them.
+  std::shared_ptr<const std::vector<model::Attributes>> attributes;
   std::vector<model::StateInfo> states;
 };
 

@@ -31,6 +31,9 @@ struct TreemapContents {
   }
 };
 TreemapContents contents_of(const ViewData& data, std::size_t first, std::size_t last);
+// Whether that takes no more than kMostContents numbers; an answer may have many nodes and many states.
+inline constexpr std::size_t kMostContents = std::size_t{1} << 25;
+bool has_room_for_contents(const ViewData& data);
 
 // What a cell's area stands for.
 enum class TreemapSize { kResources, kAmount };
@@ -51,7 +54,7 @@ struct TreemapOptions {
   double least = 3;
   double frame = 1;            // that a node keeps round its children, pixels
   double head = 0;             // and above them, for its name; of those that are three times as high
-  std::size_t most = 200'000;  // cells
+  std::size_t most = 200'000;  // cells; fewer where kMostContents numbers of their states are fewer
 };
 // Parents before children, siblings largest first; those of size 0 have no cell. All within the root's.
 std::vector<TreemapCell> treemap(const ViewData& data, std::span<const double> sizes,
