@@ -36,6 +36,7 @@ const std::vector<Uses>& uses() {
       {"daemon/observe", {"proto"}},
       {"daemon/settings", {"proto", "collector", "daemon/detect", "daemon/alert"}},
       {"daemon/query", {"proto", "collector", "daemon/partition", "daemon/settings"}},
+      {"daemon/compare", {"proto", "collector", "daemon/statistics", "daemon/settings", "daemon/query"}},
       {"daemon/analysis",
        {"proto", "collector", "daemon/partition", "daemon/detect", "daemon/alert", "daemon/settings",
         "daemon/observe"}},

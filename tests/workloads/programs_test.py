@@ -70,9 +70,15 @@ class Workload(unittest.TestCase):
         iterations = [next(e["iterations"] for e in lines if e["kind"] == "phase") for lines in (plain, held)]
         self.assertLess(iterations[1], 0.6 * iterations[0])
 
+    def test_a_number_of_iterations_is_the_same_work(self):
+        for more in ([], ["--heavier", "B:1:50"]):
+            _, _, lines = self.run_plan(2, "--plan", "A:20i,B:30i,D:7i", "--loops", "1000", *more)
+            self.assertEqual([e["iterations"] for e in lines], [20, 30, 7])
+
     def test_bad_options_teach(self):
         for options, word in ((["--plan", "A:x"], "--plan"), (["--plan", "Z:1"], "--define"), (["--fault", "stop:1"], "--fault"),
-                              (["--define", "A=nothing"], "pattern"), (["--mode", "odd"], "--mode"), (["--what"], "--what")):
+                              (["--define", "A=nothing"], "pattern"), (["--mode", "odd"], "--mode"), (["--what"], "--what"), (["--plan", "A:0i"], "--plan"),
+                              (["--heavier", "Z:1:5"], "--heavier"), (["--heavier", "A:1"], "--heavier")):
             done = subprocess.run([WORKLOAD, *options], capture_output=True, text=True, timeout=30, check=False)
             self.assertEqual(done.returncode, 2, options)
             self.assertIn(word, done.stderr)

@@ -71,7 +71,7 @@ double compute_calibrate(void) {
 
 void compute(struct workload* w, double parts) {
   setup();
-  double factor = fault_point(w);
+  double factor = fault_point(w) * w->factor;
   if (w->size > 1) factor *= 1.0 - w->uneven * w->rank / (w->size - 1);
   if (w->sleeps) {
     sleep_s(1e-3 * w->grain_ms * w->sparse * parts * factor);

@@ -36,6 +36,13 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 2;
   }
+  for (int i = 0; i < w.heavier_count; ++i) {
+    if (w.heavier[i].rank < w.size) continue;
+    if (w.rank == 0) fprintf(stderr, "margay-workload: --heavier: there is no rank %d\n", w.heavier[i].rank);
+    fault_finish(&w);
+    MPI_Finalize();
+    return 2;
+  }
   w.truth_fd = -1;
   if (w.truth_path != NULL) {
     if (w.rank == 0)

@@ -12,6 +12,7 @@ static double g_phase_start_s;
 
 /* Meaningful on rank 0 only; false elsewhere. */
 static bool over(const struct workload* w, const struct phase* phase) {
+  if (phase->most > 0) return w->rank == 0 && phase->iterations + 1 >= phase->most;
   return w->rank == 0 && monotonic_s() - g_phase_start_s >= phase->seconds;
 }
 
@@ -132,6 +133,10 @@ void pattern_run(struct workload* w, struct phase* phase) {
   static bool (*const iterate[kPatternCount])(struct workload*, struct phase*) = {
       iterate_cg, iterate_lu, iterate_stencil, iterate_alltoall, iterate_compute, iterate_io};
   g_phase_start_s = monotonic_s();
+  w->factor = 1.0;
+  for (int i = 0; i < w->heavier_count; ++i)
+    if (w->heavier[i].name == phase->name && w->heavier[i].rank == w->rank)
+      w->factor *= 1.0 + w->heavier[i].percent / 100;
   bool last = false;
   while (!last) {
     last = iterate[w->names[phase->name].pattern](w, phase);

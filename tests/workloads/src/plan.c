@@ -15,6 +15,7 @@ static const char kHelp[] =
     "  mpirun -np 4 margay-workload --plan A:20 --fault stop:2:8:1   rank 2 stopped at 8 s for 1 s\n"
     "\n"
     "  --plan NAME:SECONDS,...      phases in their order (default A:5,B:4,A:5,C:4,A:5)\n"
+    "       NAME:COUNTi,...         or as many iterations: the same work each time\n"
     "  --define NAME=PATTERN        what a phase does. Patterns and the names that have them by default:\n"
     "         A=cg        neighbours by Isend, Irecv, Wait; MPI_Allreduce every iteration\n"
     "         B=lu        pipelined sweeps there and back, blocking MPI_Send and MPI_Recv, small messages\n"
@@ -29,6 +30,7 @@ static const char kHelp[] =
     "itself\n"
     "  --uneven SHARE               rank 0 computes all of it, the last rank that much less, the others "
     "between\n"
+    "  --heavier NAME:RANK:PERCENT  so much more work of a rank in the phases of that name; repeatable\n"
     "  --pcontrol                   MPI_Pcontrol(1, name) and MPI_Pcontrol(-1, name) around each phase\n"
     "  --io-file PREFIX             io phases write PREFIX.RANK through MPI_File (removed afterwards)\n"
     "  --fault KIND:RANK:AT:FOR     a fault on a rank, AT seconds after the start for FOR seconds; "
@@ -125,15 +127,19 @@ static int parse_plan(struct workload* w, const char* plan) {
     char text[kNameSize] = "";
     if (colon != NULL && colon - part < kNameSize) memcpy(text, part, (size_t)(colon - part));
     const int name = find_name(w, text);
-    double seconds = 0;
-    if (colon == NULL || !number(colon + 1, 0, 1e6, &seconds)) {
-      verdict = bad("--plan: '%s' is not NAME:SECONDS", part);
+    double amount = 0;
+    const size_t length = strlen(part);
+    const bool counted = part[length - 1] == 'i';
+    if (counted) part[length - 1] = '\0';
+    if (colon == NULL || !number(colon + 1, counted ? 1 : 0, counted ? 1e9 : 1e6, &amount)) {
+      verdict = bad("--plan: '%s' is neither NAME:SECONDS nor NAME:COUNTi", part);
     } else if (name < 0) {
       verdict = bad("--plan: no phase for '%s', --define it", part);
     } else if (w->phase_count == kMaxPhases) {
       verdict = bad("--plan: more than %d phases", kMaxPhases);
     } else {
-      w->phases[w->phase_count++] = (struct phase){.name = name, .seconds = seconds};
+      w->phases[w->phase_count++] = (struct phase){
+          .name = name, .seconds = counted ? 0 : amount, .most = counted ? (int64_t)amount : 0};
     }
   }
   free(copy);
@@ -165,6 +171,26 @@ static int parse_fault(struct workload* w, const char* text) {
   if (kind == 4) return bad("--fault: no kind '%s'", field[0]);
   fault.kind = (enum fault_kind)kind;
   w->faults[w->fault_count++] = fault;
+  return 0;
+}
+
+static int parse_heavier(struct workload* w, const char* text) {
+  if (w->heavier_count == kMaxHeavier) return bad("--heavier: more than %d", kMaxHeavier);
+  char name[kNameSize] = "";
+  const char* rank_at = strchr(text, ':');
+  const char* percent_at = rank_at == NULL ? NULL : strchr(rank_at + 1, ':');
+  if (percent_at == NULL || rank_at - text >= kNameSize || percent_at - rank_at >= kNameSize)
+    return bad("--heavier: '%s' is not NAME:RANK:PERCENT", text);
+  memcpy(name, text, (size_t)(rank_at - text));
+  char digits[kNameSize] = "";
+  memcpy(digits, rank_at + 1, (size_t)(percent_at - rank_at - 1));
+  struct heavier heavier = {.name = find_name(w, name)};
+  double rank = 0;
+  if (heavier.name < 0 || !number(digits, 0, 1e6, &rank) || rank != (int)rank ||
+      !number(percent_at + 1, -99, 1e4, &heavier.percent))
+    return bad("--heavier: '%s' is not NAME:RANK:PERCENT of a name that is defined", text);
+  heavier.rank = (int)rank;
+  w->heavier[w->heavier_count++] = heavier;
   return 0;
 }
 
@@ -206,6 +232,8 @@ int workload_options(struct workload* w, int argc, char** argv, bool loud) {
       verdict = define(w, name, equals + 1);
     } else if (strcmp(option, "--fault") == 0) {
       verdict = parse_fault(w, value);
+    } else if (strcmp(option, "--heavier") == 0) {
+      verdict = parse_heavier(w, value);
     } else if (strcmp(option, "--grain") == 0) {
       if (!number(value, 0.01, 1000, &w->grain_ms)) verdict = bad("--grain: '%s' is not 0.01 to 1000", value);
     } else if (strcmp(option, "--loops") == 0) {

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { kMaxPhases = 512, kMaxFaults = 16, kMaxNames = 26, kNameSize = 32 };
+enum { kMaxPhases = 512, kMaxFaults = 16, kMaxHeavier = 16, kMaxNames = 26, kNameSize = 32 };
 
 enum pattern { kCg, kLu, kStencil, kAllToAll, kCompute, kIo, kPatternCount };
 enum fault_kind { kStop, kSlow, kSleep, kImbalance };
@@ -23,6 +23,7 @@ enum fault_kind { kStop, kSlow, kSleep, kImbalance };
 struct phase {
   int name; /* index into workload.names */
   double seconds;
+  int64_t most;             /* iterations, instead of seconds; 0: as long as that lasts */
   int64_t begin_ns, end_ns; /* as this rank saw them */
   int64_t iterations;
 };
@@ -38,6 +39,12 @@ struct fault {
   int helper_pid;
 };
 
+/* More work in all phases of a name, on one rank, for good: a code that got slower. */
+struct heavier {
+  int name, rank;
+  double percent;
+};
+
 struct name {
   char text[kNameSize];
   enum pattern pattern;
@@ -50,6 +57,9 @@ struct workload {
   int phase_count;
   struct fault faults[kMaxFaults];
   int fault_count;
+  struct heavier heavier[kMaxHeavier];
+  int heavier_count;
+  double factor;       /* on this rank's work, in the phase that it is in */
   double grain_ms;     /* computation of one iteration of one rank */
   double loops_per_ms; /* speed of compute(), calibrated once and the same on every rank */
   bool pcontrol;
