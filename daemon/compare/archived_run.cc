@@ -45,6 +45,28 @@ bool is_observed(std::size_t state) {
   return state != kAbsent.value && state != kUnknown.value;
 }
 
+// A phase's blocks, nothing spent in them yet; and of each of its slices the block.
+PhaseInBlocks cut(const std::vector<SliceOf>& slices, const ArchivedRun::Place& place, std::size_t p,
+                  double slice_seconds, std::vector<std::uint32_t>& block_of) {
+  PhaseInBlocks phase;
+  std::vector<double> calls;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    if (p != 0 && place.phase_of[i] != p) continue;
+    calls.push_back(slices[i].calls);
+    if (i == 0 || (p != 0 && place.phase_of[i - 1] != p)) ++phase.stretches;
+  }
+  phase.slices = calls.size();
+  phase.seconds = static_cast<double>(phase.slices) * slice_seconds;
+  block_of = blocks_of(calls, place.blocks_of_phase[p]);
+  phase.blocks.resize(place.blocks_of_phase[p]);
+  for (Block& b : phase.blocks) b.spent.resize(place.resources * place.states);
+  for (std::size_t i = 0; i < calls.size() && !phase.blocks.empty(); ++i) {
+    phase.blocks[block_of[i]].calls += calls[i];
+    phase.blocks[block_of[i]].seconds += slice_seconds;
+  }
+  return phase;
+}
+
 }  // namespace
 
 Result<StretchWords> parse_stretch(const std::string& words) {
@@ -184,24 +206,8 @@ Result<RunInBlocks> ArchivedRun::in_blocks(const Place& place,
   out.phases.resize(phases);
   // Of each phase the block of each of its slices.
   std::vector<std::vector<std::uint32_t>> block(phases);
-  for (std::size_t p = 0; p < phases; ++p) {
-    PhaseInBlocks& phase = out.phases[p];
-    std::vector<double> calls;
-    for (std::size_t i = 0; i < slices_.size(); ++i) {
-      if (p != 0 && place.phase_of[i] != p) continue;
-      calls.push_back(slices_[i].calls);
-      if (p == 0 ? i == 0 : i == 0 || place.phase_of[i - 1] != p) ++phase.stretches;
-    }
-    phase.slices = calls.size();
-    phase.seconds = static_cast<double>(phase.slices) * out.slice_seconds;
-    block[p] = blocks_of(calls, place.blocks_of_phase[p]);
-    phase.blocks.resize(place.blocks_of_phase[p]);
-    for (Block& b : phase.blocks) b.spent.resize(place.resources * place.states);
-    for (std::size_t i = 0; i < calls.size() && !phase.blocks.empty(); ++i) {
-      phase.blocks[block[p][i]].calls += calls[i];
-      phase.blocks[block[p][i]].seconds += out.slice_seconds;
-    }
-  }
+  for (std::size_t p = 0; p < phases; ++p)
+    out.phases[p] = cut(slices_, place, p, out.slice_seconds, block[p]);
   std::vector<double> leaves_in(place.resources);
   for (const std::int32_t to : place.leaf_to)
     if (to >= 0) ++leaves_in[static_cast<std::size_t>(to)];

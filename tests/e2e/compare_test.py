@@ -9,7 +9,7 @@ from e2e import LONG, MARGAY, MPIRUN, WORKLOAD, E2eTest
 
 PAIRS = int(os.environ.get("COMPARE_PAIRS", "1"))
 # Of ranks that sleep instead of computing, so that other programs on this machine hardly matter.
-PLAN = ["--plan", "A:200i,B:300i", "--sleep", "--grain", "16"]
+PLAN = ["--plan", "A:100i,B:200i", "--sleep", "--grain", "16"]
 EXAMPLE = os.path.join(os.path.dirname(__file__), "..", "..", "viewer", "example", "sixteen.margay")
 
 
@@ -29,7 +29,7 @@ class Compare(E2eTest):
         for pair in range(PAIRS):
             with self.subTest(pair=pair):
                 first, second = self.run_of(), self.run_of()
-                slower = self.run_of("--heavier", "B:3:15", "--heavier", "B:5:15")
+                slower = self.run_of("--heavier", "B:3:20", "--heavier", "B:5:20")
                 equal = json.loads(self.margay(first, second, "--json"))
                 self.assertEqual(equal["aligned_by"], "work")
                 self.assertEqual(equal["changes"], [])
@@ -44,7 +44,7 @@ class Compare(E2eTest):
                 phase = max(waits, key=waits.get)
                 blamed = [c for c in changed["changes"] if c["phase"] == phase and c["measure"] == "Compute" and c["change"] > 0]
                 self.assertEqual([[os.path.basename(r) for r in c["resources"]] for c in blamed], [["rank3", "rank5"]], changed["changes"])
-                self.assertAlmostEqual(blamed[0]["typical"] / blamed[0]["of"], 0.15, delta=0.06)
+                self.assertAlmostEqual(blamed[0]["typical"] / blamed[0]["of"], 0.2, delta=0.07)
                 self.assertLess(blamed[0]["low"], blamed[0]["typical"])
                 text = self.margay(first, slower)
                 self.assertIn(f"phase {phase}: Compute of rank3, rank5: ", text)

@@ -35,8 +35,8 @@ Status write_file(const std::string& path, const std::string& text) {
 void add_compare_command(CLI::App& command, CompareRequest& r) {
   command.description(
       R"(Say what differs between two runs: in which phase, in which state, in which resources, by how
-much, and how sure that is. Nothing is told that is not sure: once in 100 comparisons of equal
-runs anything is told at all.
+much, and how sure that is. Nothing is reported that is not sure: once in 100 comparisons of equal
+runs anything is.
 
   margay compare before.margay after.margay
   margay compare mon.margay tue.margay wed.margay thu.margay     the last with those before
@@ -49,7 +49,7 @@ tell by how much runs differ by themselves, on another day or another node: the 
 the last one, the better it is known. Intervals hold in 95 of 100 cases.
 
 A rule of --fail-if is [PHASE:] MEASURE > AMOUNT, or <. MEASURE: time, a state, or any (what is
-told); AMOUNT: a part (3%) or a duration (500ms). It holds where the whole interval is beyond.
+reported); AMOUNT: a part (3%) or a duration (500ms). It holds where the whole interval is beyond.
 Exit code: 0; 1 if a rule holds; 2 if it cannot be done.)");
   command.add_option("runs", r.runs, "archives, ARCHIVE@FROM..TO for stretches; the last one is compared")
       ->required()

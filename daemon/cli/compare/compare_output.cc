@@ -116,7 +116,7 @@ std::string silence(const ComparedRuns& c, const Words& words) {
     const double least = std::max({change.least_told, c.options.least_of_phase * change.a,
                                    c.options.least_of_itself * std::max(change.a, change.b)});
     out += " A change of " + words.measure(change) + " by " + number(100 * change.part(least), "%.1f") +
-           " % would have been told.";
+           " % would have been reported.";
     break;
   }
   return out + "\n";
