@@ -24,6 +24,7 @@ bool polls(std::string_view state) {
 
 std::vector<bool> states_of_work(const std::vector<model::StateInfo>& states) {
   std::vector<bool> out;
+  out.reserve(states.size());
   for (const model::StateInfo& s : states)
     out.push_back(s.family != model::StateFamily::kAbsent && s.family != model::StateFamily::kUnknown &&
                   s.family != model::StateFamily::kCompute && s.family != model::StateFamily::kIdle &&
@@ -115,15 +116,15 @@ Status ArchivedRun::find_stretch(const StretchWords& words) {
   };
   if (Status s = moment(words.from, from); !s) return s;
   if (Status s = moment(words.to, to); !s) return s;
-  for (std::uint8_t level = 0; level < extent->levels.size(); ++level) {
+  for (std::size_t level = 0; level < extent->levels.size(); ++level) {
     const daemon::ZoomExtent::Kept& kept = extent->levels[level];
     if (!kept.any) continue;
     const DurationNs slice = meta().levels[level];
     first_ = std::max(kept.first, slice_of(from, slice));
     last_ = std::min(kept.last, slice_of(TimeNs(to.value - 1), slice));
-    level_ = LevelIndex(level);
-    const bool coarsest = std::none_of(extent->levels.begin() + level + 1, extent->levels.end(),
-                                       [](const auto& l) { return l.any; });
+    level_ = LevelIndex(static_cast<std::uint8_t>(level));
+    const bool coarsest = std::none_of(extent->levels.begin() + static_cast<std::ptrdiff_t>(level) + 1,
+                                       extent->levels.end(), [](const auto& l) { return l.any; });
     if (first_ <= last_ && (last_.value - first_.value < kMostSlices || coarsest)) break;
   }
   if (to <= from || last_ < first_)

@@ -248,6 +248,7 @@ class Comparing {
 std::string ComparedRuns::where(const std::vector<std::uint32_t>& of) const {
   if (of.empty()) return "";
   std::vector<LeafIndex> some;
+  some.reserve(of.size());
   for (const std::uint32_t r : of) some.emplace_back(r);
   const auto shared = model::shared_by(leaves, some);
   if (shared && shared->of == of.size() && of.size() > 1)
