@@ -11,10 +11,10 @@
 // many single calls as a window asks for and the messages between them (16 ms). `fill` is the cost of the
 // least there is to do: filling the same rectangles with plain colours; the last column is the median frame
 // over it. `p` is an answer at another p that has come, until it is painted (bound: 100 ms, of which this is
-// the viewer's part). `map time` and `map depth` are of the treemap's page (bound: 60 frames a second). What
-// others take of the cores is in the other figures. At the end 1000 answers follow each other: what the
-// process has of memory before and after. The exit code is 1 where a bound was missed. MARGAY_PICTURES=DIR
-// keeps what each kind of step showed last.
+// the viewer's part). `map time` and `map depth` are of the treemap's page (bound: 60 frames a second), as is
+// `graph moves` of the topology's. What others take of the cores is in the other figures. At the end 1000
+// answers follow each other: what the process has of memory before and after. The exit code is 1 where a
+// bound was missed. MARGAY_PICTURES=DIR keeps what each kind of step showed last.
 #include <QApplication>
 #include <QKeyEvent>
 #include <QPainter>
@@ -32,6 +32,7 @@
 #include "overview.h"
 #include "session.h"
 #include "synthetic_view.h"
+#include "topology.h"
 #include "treemap.h"
 #include "window.h"
 
@@ -176,6 +177,13 @@ class Bench {
     });
     run_map(*page, "map depth", [&](int i) { page->map().set_depth(i % 2 ? 2 : 99); });
   }
+  // The page of the topology alone.
+  void graph() {
+    auto* page = window_.views().findChild<TopologyView*>();
+    window_.views().setCurrentWidget(page);
+    page->graph().installEventFilter(&paints_);
+    run_graph(*page, "graph moves");
+  }
   bool missed() const { return missed_; }
 
  private:
@@ -248,6 +256,36 @@ class Bench {
     const Times t = timed(what, step);
     tell(what, t, 1000.0 / 60, page.map().sheet().cells().size());
     std::puts("");
+    std::fflush(stdout);
+  }
+
+  // The page of the topology while it moves: links between neighbours in two directions, and some across.
+  void run_graph(TopologyView& page, const char* what) {
+    session_.show(a_);
+    if (!page.source().ask() || !page.source().asked()) return;
+    wire::EventsAnswer answer;
+    *answer.mutable_question() = *page.source().asked();
+    answer.set_token(page.source().asked()->token());
+    std::vector<int> leaves;
+    for (const scene::Node& n : a_->nodes)
+      if (n.leaf_count == 1 && n.depth > 0) answer.add_resources(n.path);
+    const int count = answer.resources_size();
+    const auto link = [&](int from, int to, std::uint64_t bytes) {
+      wire::EventsSum& s = *answer.add_sums();
+      s.set_from(static_cast<std::uint32_t>(from)), s.set_to(static_cast<std::uint32_t>(to % count));
+      s.set_count(1), s.set_single(1), s.set_bytes(bytes);
+    };
+    for (int i = 0; i < count; ++i)
+      link(i, i + 1, 1 << 20), link(i, i + 70, 1 << 18), link(i, i * 7 + 13, 64);
+    auto sums = scene::event_sums_untrusted(answer);
+    if (!sums) return std::puts(sums.error().message.c_str()), static_cast<void>(0);
+    session_.take_sums(std::make_shared<const scene::EventSums>(std::move(*sums)));
+    paint();
+    const Times t = timed(what, [&](int) {
+      if (!page.graph().step()) page.graph().layout().warm_up();
+    });
+    tell(what, t, 1000.0 / 60, page.graph().topology().nodes.size());
+    std::printf(", %zu links\n", page.graph().topology().links.size());
     std::fflush(stdout);
   }
 
@@ -329,6 +367,11 @@ int run(int frames, int only) {
   for (const std::size_t leaves : {16, 1000}) bench(leaves, 2000, 16, Session::kMostCalls);
   bench(100'000, 65'000, 25);
   bench(100'000, 6'250, 25);
+  if (++picture == only || only == 0) {
+    Bench graph(view(1, 5000, 1000, 2000), view(2, 5000, 1000, 2000), 8, frames);
+    graph.graph();
+    missed = missed || graph.missed();
+  }
   if (only < 0 || only > picture) {
     std::fprintf(stderr, "viewer_bench: there is no picture %d; they are 1 to %d\n", only, picture);
     return 2;

@@ -8,6 +8,7 @@
 #include "margay/scene/run_filter.h"
 #include "margay/scene/statistics.h"
 #include "margay/scene/temporal_bars.h"
+#include "margay/scene/topology.h"
 #include "margay/scene/treemap.h"
 
 namespace margay::scene {
@@ -249,6 +250,18 @@ std::string difference_csv(const std::vector<StateDifference>& rows, const std::
     csv.text(r.state.name).text(family_name(r.state.family)).number(r.first);
     if (!second.empty()) csv.number(r.second).number(r.more());
     csv.line();
+  }
+  return csv.take();
+}
+
+std::string links_csv(const Topology& topology, const ViewData& data) {
+  Csv csv;
+  for (const char* head : {"a", "b", "messages a to b", "bytes a to b", "messages b to a", "bytes b to a"})
+    csv.text(head);
+  csv.line();
+  for (const Link& l : topology.links) {
+    csv.text(data.nodes[topology.nodes[l.a]].path).text(data.nodes[topology.nodes[l.b]].path);
+    csv.number(l.there.count).number(l.there.bytes).number(l.back.count).number(l.back.bytes).line();
   }
   return csv.take();
 }

@@ -251,7 +251,7 @@ TEST(Levels, AreThoseOfTheRunAndOfWhatFollowsIt) {
 
 TEST(Views, HaveATabAndANumberEachAndTheOverviewIsTheFirst) {
   Shown s;
-  ASSERT_EQ(s.window.views().count(), 7);
+  ASSERT_EQ(s.window.views().count(), 8);
   EXPECT_EQ(s.window.views().current(), &s.overview());
   for (int page = s.window.views().count() - 1; page >= 0; --page) {
     QTest::keyClick(&s.window, Qt::Key(Qt::Key_1 + page));
