@@ -226,6 +226,9 @@ Result<RunInBlocks> ArchivedRun::in_blocks(const Place& place,
         if (place.state_to[x] >= 0 && durations[x] > 0)
           spent[to * place.states + static_cast<std::size_t>(place.state_to[x])] +=
               static_cast<double>(durations[x]) * kNanosecond / leaves_in[to];
+      if (place.waiting_to >= 0)
+        spent[to * place.states + static_cast<std::size_t>(place.waiting_to)] +=
+            static_cast<double>(c.evidence(LeafIndex(l)).run_delay_ns) * kNanosecond / leaves_in[to];
     }
   };
   const auto pass = [&](std::size_t slice, const model::SliceColumn* c) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "margay/statistics/student.h"
 
@@ -102,9 +103,14 @@ class Phase {
   // By how much the run typically differs from the baseline. `of` gives it of a run of the baseline and a
   // block. Where a phase's edges lie matters for sums, of what size `size` says; what compares parts of the
   // same slices does not depend on it.
+  // `between`: what the baseline's runs differ by is known of more than this measure.
   enum class Edges { kMatter, kDoNot };
+  struct Between {
+    double variance = 0, freedom = 0;
+  };
   template <class Of>
-  Typical difference(const Of& of, double size, Edges edges) const {
+  Typical difference(const Of& of, double size, Edges edges,
+                     const std::optional<Between>& between = {}) const {
     const auto n = static_cast<double>(baselines());
     Spent mean{};
     std::vector<double> each;
@@ -118,11 +124,18 @@ class Phase {
     out.error = std::max(std::sqrt(out.error * out.error + edges_ * share * share), kFinest * size);
     if (each.size() < 2) return out;
     // What the baseline's runs differ by: of their mean and one more.
-    double middle = 0, between = 0;
-    for (const double e : each) middle += e / n;
-    for (const double e : each) between += (e - middle) * (e - middle);
-    const Typical by_runs{out.is, std::sqrt(between / (n - 1) * (1 + 1 / n)), n - 1};
+    const Between runs = between ? *between : between_runs(each);
+    const Typical by_runs{out.is, std::sqrt(runs.variance * (1 + 1 / n)), runs.freedom};
     return by_runs.chance() > out.chance() ? by_runs : out;
+  }
+  // Of a measure of the run less that of each of the baseline's.
+  static Between between_runs(const std::vector<double>& each) {
+    const auto n = static_cast<double>(each.size());
+    double middle = 0;
+    Between out{0, n - 1};
+    for (const double e : each) middle += e / n;
+    for (const double e : each) out.variance += (e - middle) * (e - middle) / (n - 1);
+    return out;
   }
 
  private:
@@ -230,9 +243,12 @@ class Search {
   Changes operator()() {
     for (std::uint32_t phase = 0; phase < run_.phases.size(); ++phase) look(phase, /*count=*/true);
     for (std::uint32_t phase = 0; phase < run_.phases.size(); ++phase) look(phase, /*count=*/false);
-    std::stable_sort(out_.told.begin(), out_.told.end(), [&](const Change& x, const Change& y) {
-      return std::fabs(x.typical) * weight(x) > std::fabs(y.typical) * weight(y);
-    });
+    const auto cost = [&](const Change& c) {
+      return std::max(std::fabs(c.typical), std::fabs(c.apart)) * weight(c);
+    };
+    for (std::vector<Change>* of : {&out_.told, &out_.machine})
+      std::stable_sort(of->begin(), of->end(),
+                       [&](const Change& x, const Change& y) { return cost(x) > cost(y); });
     return std::move(out_);
   }
 
@@ -245,6 +261,11 @@ class Search {
 
   void look(std::uint32_t phase, bool count) {
     const Phase in(baseline_, run_, phase, options_);
+    const Stretch all{0, hierarchy_.leaf_count()};
+    state_ = -1;
+    waits_.reset();
+    if (options_.waiting >= 0 && !count)
+      waits_.emplace(runs_, phase, states_, static_cast<std::size_t>(options_.waiting), hierarchy_);
     if (count) {
       ++out_.looked_at;
     } else if (options_.per == Per::kRun) {
@@ -253,12 +274,12 @@ class Search {
       for (const RunInBlocks& r : baseline_)
         time.a += r.phases[phase].seconds / static_cast<double>(baseline_.size());
       time.b = run_.phases[phase].seconds;
-      if (sure(in, time)) out_.told.push_back(time);
+      if (sure(in, time, std::span(&all, 1))) report(time);
       out_.overall.push_back(std::move(time));
     }
     for (std::size_t state = 0; state < states_; ++state) {
       const StateSums sums(runs_, phase, states_, state, hierarchy_);
-      const Stretch all{0, hierarchy_.leaf_count()};
+      state_ = static_cast<std::int32_t>(state);
       std::size_t leaves = 0;
       const std::vector<Spent> spent = mean_of(sums, std::span(&all, 1), leaves);
       double most = 0;
@@ -302,28 +323,37 @@ class Search {
     return out;
   }
 
-  bool matters(const Phase& in, double change, double a, double b) const {
+  // `waiting`: what of it may come from more waiting for a CPU.
+  bool matters(const Phase& in, double change, double a, double b, double waiting) const {
+    if (state_ != options_.waiting) change = std::max(0.0, std::fabs(change) - std::fabs(waiting));
     const double phase = options_.per == Per::kRun ? in.seconds() : 1;
     const double known = baseline_.size() >= ChangeOptions::kManyRuns ? 0.25 : 1;
     return std::fabs(change) >= known * options_.least_of_phase * phase &&
            std::fabs(change) >= known * options_.least_of_itself * std::max(a, b);
   }
+  // By how much more, or less, these waited for a CPU: what a change of so much may have come from.
+  double more_waiting(const Phase& in, std::span<const Stretch> of) const {
+    if (!waits_ || in.blocks() < 2) return 0;
+    std::size_t n = 0;
+    return measured(in, 0, options_.waiting, mean_of(*waits_, of, n)).typical;
+  }
   double limit() const {
     return options_.false_alarm / static_cast<double>(std::max<std::uint64_t>(out_.looked_at, 1));
   }
-  bool sure(const Phase& in, const Change& c) const {
-    return c.known && c.chance < limit() && matters(in, c.typical, c.a, c.b);
+  bool sure(const Phase& in, const Change& c, std::span<const Stretch> of) const {
+    return c.known && c.chance < limit() && matters(in, c.typical, c.a, c.b, more_waiting(in, of));
   }
 
-  // By how much these differ from the others.
+  // By how much these differ from the others. With a pool, only what that varies by from run to run of the
+  // baseline is added to it.
   struct Apart {
     Typical from_others;
     bool matters = false;
   };
-  Apart apart(const Phase& in, const StateSums& sums, const Stretch& these,
-              std::span<const Stretch> others) const {
+  Apart apart(const Phase& in, const StateSums& sums, std::span<const Stretch> these,
+              std::span<const Stretch> others, Phase::Between* pool = nullptr) const {
     std::size_t n = 0;
-    const std::vector<Spent> these_spent = mean_of(sums, std::span(&these, 1), n);
+    const std::vector<Spent> these_spent = mean_of(sums, these, n);
     const std::vector<Spent> s = in.projected(these_spent), o = in.projected(mean_of(sums, others, n));
     const std::size_t run = in.baselines();
     const auto block = [&](std::size_t r, std::size_t k) {
@@ -335,8 +365,18 @@ class Search {
     for (std::size_t r = 0; r < run; ++r) a += in.whole(these_spent, r) / static_cast<double>(run);
     const double b = in.whole(these_spent, run);
     Apart out;
-    out.from_others = in.difference(block, std::max(a, b), Phase::Edges::kDoNot);
-    out.matters = matters(in, out.from_others.is, a, b);
+    if (pool != nullptr) {
+      std::vector<double> each;
+      for (std::size_t r = 0; r < run; ++r) {
+        Spent one{};
+        for (std::size_t k = 0; k < in.blocks(); ++k) one[k] = block(r, k);
+        each.push_back(typical(one, in.blocks()).is);
+      }
+      pool->variance += Phase::between_runs(each).variance;
+      return out;
+    }
+    out.from_others = in.difference(block, std::max(a, b), Phase::Edges::kDoNot, between_);
+    out.matters = matters(in, out.from_others.is, a, b, 0);
     return out;
   }
 
@@ -350,7 +390,7 @@ class Search {
       std::vector<Stretch> others;
       if (node.first > whole.first) others.push_back({whole.first, node.first});
       if (node.last < whole.last) others.push_back({node.last, whole.last});
-      const auto [d, matters] = apart(in, sums, node, others);
+      const auto [d, matters] = apart(in, sums, std::span(&node, 1), others);
       if (matters && d.is * direction > 0 && d.chance() < limit() &&
           (best == nullptr || d.t() * direction > strongest.t() * direction))
         best = &node, strongest = d;
@@ -371,6 +411,7 @@ class Search {
 
   void tell(const Phase& in, const StateSums& sums, const Change& whole) {
     if (in.blocks() < 2) return;
+    look_at_runs(in, sums);
     std::vector<Stretch> more, less, taken;
     std::size_t leaves = 0;
     double chance_more = 1, chance_less = 1;
@@ -384,7 +425,7 @@ class Search {
         without.push_back(node);
         const std::vector<Stretch> others = rest_of(std::move(without), sums.leaves());
         if (others.empty()) continue;
-        const auto [d, matters] = apart(in, sums, node, others);
+        const auto [d, matters] = apart(in, sums, std::span(&node, 1), others);
         if (matters && (best == nullptr || std::fabs(d.t()) > std::fabs(strongest.t())))
           best = &node, strongest = d;
       }
@@ -398,21 +439,45 @@ class Search {
       chance = std::min(chance, strongest.chance());
     }
     if (taken.empty()) {
-      if (sure(in, whole)) out_.told.push_back(whole);
+      const Stretch all{0, sums.leaves()};
+      if (sure(in, whole, std::span(&all, 1))) report(whole);
       return;
     }
+    const std::vector<Stretch> rest = rest_of(taken, sums.leaves());
+    std::optional<Change> others;
+    if (!rest.empty()) others = of_some(in, sums, whole.phase, whole.state, rest);
+    const bool others_changed = others && sure(in, *others, rest);
     for (const auto& [some, chance] : {std::pair(more, chance_more), std::pair(less, chance_less)}) {
       if (some.empty()) continue;
       Change c = of_some(in, sums, whole.phase, whole.state, some);
-      // Where the others are what changed, they are told.
-      if (!matters(in, c.typical, c.a, c.b)) continue;
+      // Where only the others changed, they are reported.
+      if (others_changed && !matters(in, c.typical, c.a, c.b, 0)) continue;
       c.chance = std::min(c.chance, chance);
-      out_.told.push_back(std::move(c));
+      if (!rest.empty()) c.apart = apart(in, sums, some, rest).from_others.is;
+      report(std::move(c));
     }
-    const std::vector<Stretch> rest = rest_of(taken, sums.leaves());
-    if (rest.empty()) return;
-    Change c = of_some(in, sums, whole.phase, whole.state, rest);
-    if (sure(in, c)) out_.told.push_back(std::move(c));
+    if (others_changed) report(std::move(*others));
+  }
+
+  // How much resources are set apart from the others in runs that are equal: what one of few runs tells of
+  // one resource is little, of all of them it is much.
+  void look_at_runs(const Phase& in, const StateSums& sums) {
+    between_.reset();
+    if (in.baselines() < 2 || sums.leaves() < 3) return;
+    Phase::Between pool;
+    for (std::size_t i = 0; i < sums.leaves(); ++i) {
+      const Stretch one{i, i + 1};
+      static_cast<void>(apart(in, sums, std::span(&one, 1), rest_of({one}, sums.leaves()), &pool));
+    }
+    const auto n = static_cast<double>(sums.leaves());
+    // They are apart from each other, so that one of them is no news.
+    pool.variance /= n - 1;
+    pool.freedom = static_cast<double>(in.baselines() - 1) * (n - 1);
+    between_ = pool;
+  }
+
+  void report(Change c) {
+    (c.state >= 0 && c.state == options_.waiting ? out_.machine : out_.told).push_back(std::move(c));
   }
 
   std::span<const RunInBlocks> baseline_;
@@ -422,6 +487,9 @@ class Search {
   const ChangeOptions& options_;
   std::vector<const RunInBlocks*> runs_;
   std::vector<Stretch> nodes_;
+  std::optional<StateSums> waits_;  // of the phase that is looked at
+  std::int32_t state_ = -1;         // that is looked at
+  std::optional<Phase::Between> between_;
   Changes out_;
 };
 

@@ -16,6 +16,7 @@ namespace {
 using compare::Change;
 
 constexpr std::size_t kWidestName = 60;
+constexpr std::size_t kMostOfMachine = 4;
 constexpr std::size_t kMostLines = 40;  // of what changed
 
 std::string safe(const std::string& text) {
@@ -60,6 +61,11 @@ class Words {
     return c_.per == compare::Per::kRun ? seconds_of(c.typical, true)
                                         : number(100 * c.typical, "%+.2f points");
   }
+  // ", +5.0 % beside the others", of some.
+  std::string beside(const Change& c) const {
+    if (c.resources.empty() || c.apart == 0 || !(c.of > 0)) return "";
+    return ", " + percent_of(c.part(c.apart)) + " beside the others";
+  }
   bool is_told(const Change& c) const {
     return std::any_of(c_.changes.told.begin(), c_.changes.told.end(), [&](const Change& t) {
       return t.phase == c.phase && t.state == c.state && t.resources == c.resources;
@@ -70,7 +76,7 @@ class Words {
     const std::string where = c_.where(c.resources);
     return (c.phase == 0 ? "the run" : "phase " + safe(c_.phases[c.phase])) + ": " + measure(c) +
            (where.empty() ? "" : " of " + where) + ": " + amount(c.a) + ", then " + amount(c.b) +
-           (c.known ? ": " : "") + (c.known ? typical(c) : "");
+           (c.known ? ": " + typical(c) : "") + beside(c);
   }
 
  private:
@@ -140,6 +146,7 @@ nlohmann::json json_of(const ComparedRuns& c, const Change& change) {
   for (const std::uint32_t r : change.resources) resources.push_back(c.resources[r]);
   out["resources"] = std::move(resources);
   out["where"] = c.where(change.resources);
+  out["apart"] = change.apart;
   return out;
 }
 
@@ -191,6 +198,13 @@ std::string comparison_text(const ComparedRuns& c, const std::vector<JudgedRule>
     if (c.changes.told.size() > kMostLines)
       out += "  and " + grouped(c.changes.told.size() - kMostLines) + " more: --json has all\n";
   }
+  if (!c.changes.machine.empty()) {
+    out += "The machine was not the same: how long resources were ready and did not get a CPU:\n";
+    for (std::size_t i = 0; i < c.changes.machine.size() && i < kMostOfMachine; ++i)
+      out += "  " + words.sentence(c.changes.machine[i]) + "\n";
+    if (c.changes.machine.size() > kMostOfMachine)
+      out += "  and " + grouped(c.changes.machine.size() - kMostOfMachine) + " more: --json has all\n";
+  }
   for (const JudgedRule& r : rules) {
     out += std::string(r.judged.verdict == compare::Verdict::kYes ? "FAILED" : "ok") + "  --fail-if '" +
            text::printable(r.rule.text) + "'";
@@ -205,7 +219,7 @@ std::string comparison_text(const ComparedRuns& c, const std::vector<JudgedRule>
 std::string comparison_json(const ComparedRuns& c, const std::vector<JudgedRule>& rules) {
   nlohmann::json runs = nlohmann::json::array(), phases = nlohmann::json::array(),
                  measures = nlohmann::json::array(), told = nlohmann::json::array(),
-                 judged = nlohmann::json::array();
+                 machine = nlohmann::json::array(), judged = nlohmann::json::array();
   for (const ComparedRuns::OfRun& run : c.runs)
     runs.push_back({{"run", run.name},
                     {"seconds", run.seconds},
@@ -216,6 +230,7 @@ std::string comparison_json(const ComparedRuns& c, const std::vector<JudgedRule>
                     {"phase_seconds", run.phase_seconds}});
   for (const Change& change : c.changes.overall) measures.push_back(json_of(c, change));
   for (const Change& change : c.changes.told) told.push_back(json_of(c, change));
+  for (const Change& change : c.changes.machine) machine.push_back(json_of(c, change));
   for (const JudgedRule& r : rules) {
     nlohmann::json because = nlohmann::json::array();
     for (const Change& change : r.judged.because) because.push_back(json_of(c, change));
@@ -231,6 +246,7 @@ std::string comparison_json(const ComparedRuns& c, const std::vector<JudgedRule>
                               {"looked_at", c.changes.looked_at},
                               {"measures", std::move(measures)},
                               {"changes", std::move(told)},
+                              {"machine", std::move(machine)},
                               {"rules", std::move(judged)}};
   return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -141,6 +141,9 @@ class Comparing {
         if (at == out_.states.end()) out_.states.push_back(name);
       }
     }
+    // As a state, though it is what they were in meanwhile.
+    out_.options.waiting = static_cast<std::int32_t>(out_.states.size());
+    out_.states.emplace_back("waiting for a CPU");
   }
 
   // Shares of the run's own states as those of the comparison.
@@ -201,8 +204,9 @@ class Comparing {
   Status compare_blocks(const std::function<void(double share)>& progress) {
     std::vector<compare::RunInBlocks> blocks;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
-      ArchivedRun::Place place{phase_of_[r],       blocks_,           state_to_[r], leaf_to_[r],
-                               out_.states.size(), out_.leaves.size()};
+      ArchivedRun::Place place{
+          phase_of_[r],       blocks_,           state_to_[r], leaf_to_[r], out_.options.waiting,
+          out_.states.size(), out_.leaves.size()};
       auto in_blocks = runs_[r].in_blocks(place, [&](double share) {
         if (progress) progress((static_cast<double>(r) + share) / static_cast<double>(runs_.size()));
       });

@@ -11,9 +11,9 @@
 namespace margay::compare {
 namespace changes_test {
 
-constexpr std::size_t kRanks = 16, kStates = 3, kSlicesABlock = 3;
+constexpr std::size_t kRanks = 16, kStates = 4, kSlicesABlock = 3;
 constexpr std::uint32_t kPhases = 3;  // all of the run, and two
-enum State : std::int32_t { kTime = -1, kWork = 0, kSend = 1, kWait = 2 };
+enum State : std::int32_t { kTime = -1, kWork = 0, kSend = 1, kWait = 2, kWaitingForCpu = 3 };
 
 // A job of steps: each rank works, sends, and waits for the slowest. The machine's speed wanders, as do the
 // ranks' own.
@@ -25,6 +25,7 @@ struct Job {
   std::uint32_t phase = 0;          // in which some are slower
   std::set<std::size_t> slow = {};  // ranks
   double by = 0;
+  double waiting = 0;  // for a CPU, as a part of the work, which takes that much longer
 };
 
 RunInBlocks run_of(const Job& job, std::mt19937_64& rng) {
@@ -48,8 +49,8 @@ RunInBlocks run_of(const Job& job, std::mt19937_64& rng) {
         for (std::size_t r = 0; r < kRanks; ++r) {
           own[r] = 0.5 * own[r] + 0.87 * job.noise * normal(rng);
           const bool slow = phase == job.phase && job.slow.contains(r);
-          work[r] =
-              (phase == 1 ? 0.07 : 0.05) * job.speed * std::exp(wander + own[r]) * (slow ? 1 + job.by : 1);
+          work[r] = (phase == 1 ? 0.07 : 0.05) * job.speed * (1 + job.waiting) * std::exp(wander + own[r]) *
+                    (slow ? 1 + job.by : 1);
           longest = std::max(longest, work[r]);
         }
         const double send = phase == 1 ? 0.01 : 0.04;
@@ -62,6 +63,7 @@ RunInBlocks run_of(const Job& job, std::mt19937_64& rng) {
             b.spent[r * kStates + kWork] += work[r];
             b.spent[r * kStates + kSend] += send;
             b.spent[r * kStates + kWait] += longest - work[r];
+            b.spent[r * kStates + kWaitingForCpu] += work[r] * job.waiting / (1 + job.waiting);
           }
           out.phases[p].seconds += longest + send;
         }
@@ -123,12 +125,32 @@ TEST(Changes, FivePercentInOnePhaseOfTwoRanksIsFoundEachTime) {
       if (t.phase != 2 || t.state != kWork) continue;
       found = true;
       EXPECT_THAT(t.resources, testing::ElementsAre(3, 5)) << i;
-      EXPECT_NEAR(t.part(t.typical), 0.05, 0.035) << i;
+      EXPECT_NEAR(t.part(t.apart), 0.05, 0.02) << i;
       EXPECT_LT(t.low, t.typical);
       EXPECT_GT(t.high, t.typical);
     }
     EXPECT_TRUE(found) << i;
   }
+}
+
+// What takes longer because others had the CPU is the machine's.
+TEST(Changes, WhatIsWaitingForACpuIsNoChangeOfTheProgram) {
+  const std::uint64_t seed = 17;
+  std::mt19937_64 rng(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  ChangeOptions options = same_calls();
+  const Job quiet{.machine = 0.01}, busy{.machine = 0.01, .waiting = 0.1};
+  EXPECT_FALSE(compared(quiet, busy, rng, options).told.empty());
+  options.waiting = kWaitingForCpu;
+  const Changes c = compared(quiet, busy, rng, options);
+  EXPECT_TRUE(c.told.empty());
+  ASSERT_FALSE(c.machine.empty()) << "that it waited is reported";
+  for (const Change& t : c.machine) EXPECT_EQ(t.state, kWaitingForCpu);
+  // What is beyond that is told.
+  bool found = false;
+  for (const Change& t : compared(quiet, {.machine = 0.01, .speed = 1.2, .waiting = 0.1}, rng, options).told)
+    found = found || t.state == kWork;
+  EXPECT_TRUE(found);
 }
 
 // Something else had the machine for a while: alerts tell of that; the program is the same.

@@ -62,6 +62,7 @@ class ArchivedRun {
     std::vector<std::uint32_t> phase_of;
     std::vector<std::size_t> blocks_of_phase;
     std::vector<std::int32_t> state_to, leaf_to;
+    std::int32_t waiting_to = -1;  // the state for time of waiting for a CPU; -1: it is left out
     std::size_t states = 0, resources = 0;
   };
   Result<RunInBlocks> in_blocks(const Place& place,

@@ -40,9 +40,13 @@ struct ChangeOptions {
   // What is less than this part of the phase's time, or changes by less than that part of itself, is not
   // told: runs differ by so much without a reason that anybody would look for. Of a baseline of kManyRuns
   // and more a quarter of it, for then it is known by how much these do.
-  double least_of_phase = 0.01;
-  double least_of_itself = 0.02;
+  double least_of_phase = 0.015;
+  double least_of_itself = 0.035;
   static constexpr std::size_t kManyRuns = 4;
+  // The state that stands for time in which resources were ready to run and not let, beside what they were in
+  // then; -1: there is none. What is no more than that changed by in the same resources is not reported: it
+  // was the machine.
+  std::int32_t waiting = -1;
   Per per = Per::kRun;
   bool same_work = false;                        // the runs make the same calls
   static constexpr std::size_t kMostApart = 64;  // nodes that are set apart in a phase and state
@@ -58,6 +62,7 @@ struct Change {
   double typical = 0;                    // what b - a is without bursts
   double of = 0;                         // what a is without bursts
   double low = 0, high = 0;              // the typical difference lies between, in 95 of 100 cases
+  double apart = 0;                      // of some: what sets them apart from the others, seconds
   double chance = 1;                     // that it would be so great if nothing had changed, by itself
   double least_told = 0;                 // seconds: a smaller change would not have been sure
   double change() const { return b - a; }
@@ -71,6 +76,7 @@ struct Changes {
   std::vector<Change> overall;
   // What is sure: the greatest first, by the seconds that it makes of the job's mean resource.
   std::vector<Change> told;
+  std::vector<Change> machine;  // likewise, of waiting for a CPU: not the program's
   std::uint64_t looked_at = 0;  // measures
 };
 

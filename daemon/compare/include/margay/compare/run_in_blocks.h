@@ -11,7 +11,7 @@
 namespace margay::compare {
 
 // Blocks of a phase, at most: enough for a variance, each long enough to hold what lasts for some slices.
-inline constexpr std::size_t kBlocks = 32;
+inline constexpr std::size_t kBlocks = 64;
 
 inline constexpr std::size_t kLeastBlocks = 8;
 
