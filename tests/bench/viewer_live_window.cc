@@ -2,13 +2,15 @@
 // tests/bench/viewer_live.
 //
 //   viewer_live_window make DIR RANKS         an archive of an hour: states of 20 s, of each rank its own;
-//   seed 1 viewer_live_window show RUN [--whole] [--clicks N] [--pause MS] [--seconds S]
+//   seed 1 viewer_live_window show RUN [--whole] [--clicks N] [--turns N] [--pause MS] [--seconds S]
 //
 // Times are nanoseconds since the Unix epoch. Lines of `show`:
 //   asked T                        what was to be looked at was known (--whole: all of the run)
 //   answered T TOKEN               the answer was there, checked
 //   painted T TOKEN FROM TO SLICES PARTS     a picture of another answer was on the screen
 //   click MS                       from a step of p (upwards, each for the first time) to its picture
+//   turned MS                      from another point of view (--turns: one and the usual one in turn) to its
+//                                  picture
 //   clicked N STEPS                how many clicks there were, and steps of p
 // It ends after the last click, after S seconds, or with the first picture where neither is given. Exit code
 // 3: nothing for three minutes. With clicks nothing is asked before a replay is at its end.
@@ -35,7 +37,7 @@ std::int64_t now() {
 struct Wanted {
   std::string run;
   bool whole = false;
-  int clicks = 0, pause = 500, seconds = 0;
+  int clicks = 0, turns = 0, pause = 500, seconds = 0;
 };
 
 class Teller : public QObject {
@@ -96,6 +98,7 @@ class Teller : public QObject {
     if (w_.whole && session_.subject().time &&
         d.range().from > session_.subject().time->from + margay::seconds(60))
       return;
+    if (w_.turns > 0) return turn(at);
     if (w_.clicks == 0) {
       if (w_.seconds == 0) QCoreApplication::exit(0);
       return;
@@ -114,6 +117,22 @@ class Teller : public QObject {
       return QCoreApplication::exit(0);
     }
     QTimer::singleShot(w_.pause, this, [this] { click(); });
+  }
+
+  void turn(std::int64_t at) {
+    if (turned_at_ != 0) {
+      if (scene::view_of(session_.data().question.view()) != view_) return;
+      std::printf("turned %.1f\n", static_cast<double>(at - turned_at_) * 1e-6);
+      turned_at_ = 0;
+      if (++turns_ >= w_.turns) return QCoreApplication::exit(0);
+    }
+    if (std::exchange(waits_, true)) return;
+    QTimer::singleShot(w_.pause, this, [this] {
+      waits_ = false;
+      view_ = view_.is_usual() ? scene::PointOfView{"rank mod 2", ""} : scene::PointOfView();
+      turned_at_ = now();
+      session_.set_view(view_);
+    });
   }
 
   void click() {
@@ -138,6 +157,10 @@ class Teller : public QObject {
   int clicks_ = 0;
   std::int64_t clicked_at_ = 0;
   double p_ = -1;
+  int turns_ = 0;
+  std::int64_t turned_at_ = 0;  // 0: nothing is on its way
+  bool waits_ = false;
+  scene::PointOfView view_;
 };
 
 // An hour of states that last 20 s, each rank on its own: there are many p.
@@ -167,6 +190,7 @@ int main(int argc, char** argv) {
   show->add_option("run", w.run)->required();
   show->add_flag("--whole", w.whole);
   show->add_option("--clicks", w.clicks);
+  show->add_option("--turns", w.turns);
   show->add_option("--pause", w.pause);
   show->add_option("--seconds", w.seconds);
   app.require_subcommand(1);
