@@ -33,6 +33,11 @@ Status io_error(const std::string& path) {
   return fail(ErrorCode::kIo, path + ": " + std::strerror(errno));
 }
 
+Status attributes_fit(LeafIndex leaf, const model::Attributes& attributes) {
+  if (attributes.size() <= store::kMostAttributes) return {};
+  return fail(ErrorCode::kLimit, "leaf " + std::to_string(leaf.value) + " has more than 256 attributes");
+}
+
 // So that the new name is there after a loss of power, too. A parent that cannot be opened: nothing to be
 // done.
 void sync_directory(const fs::path& path) {
@@ -187,13 +192,23 @@ Status ArchiveWriter::on_leaf(LeafIndex index, const Leaf& leaf) {
     return fail(ErrorCode::kInvalidArgument,
                 "leaf " + std::to_string(index.value) + " is not the next one, or its base is no name");
   if (auto ok = i.cells_fit(i.leaves.size() + 1, i.states.size()); !ok) return ok;
-  if (leaf.attributes.size() > store::kMostAttributes)
-    return fail(ErrorCode::kLimit, "leaf " + std::to_string(index.value) + " has more than 256 attributes");
+  if (auto ok = attributes_fit(index, leaf.attributes); !ok) return ok;
   i.leaves.emplace_back();
   i.room = i.begin;  // the same bytes hold fewer slices now
   if (leaf.base) i.leaves.back().base = i.names[*leaf.base];
   i.slicer.add_leaf();
   i.cut.leaves.push_back({index, kSource, index.value, leaf.attributes});
+  i.pending_bytes += 512;
+  return i.commit_if_large();
+}
+
+Status ArchiveWriter::on_attributes(LeafIndex index, const model::Attributes& attributes) {
+  Impl& i = *impl_;
+  if (index.value >= i.leaves.size())
+    return fail(ErrorCode::kInvalidArgument,
+                "attributes of leaf " + std::to_string(index.value) + ", which was not announced");
+  if (auto ok = attributes_fit(index, attributes); !ok) return ok;
+  i.cut.leaves.push_back({index, kSource, index.value, attributes});  // takes the place of the first
   i.pending_bytes += 512;
   return i.commit_if_large();
 }

@@ -48,19 +48,35 @@ Result<Input> Input::open(const std::string& path, std::function<bool()> stop) {
       if (stop && stop()) return fail(ErrorCode::kUnavailable, name + ": reading was interrupted");
     }
   };
-  return Input(name, std::move(source), size);
+  Input input(name, std::move(source), size);
+  if (const off_t begin = ::lseek(fd, 0, SEEK_CUR); S_ISREG(st.st_mode) && begin >= 0)
+    input.rewind_ = [owned, begin] { return ::lseek(owned->get(), begin, SEEK_SET) == begin; };
+  return input;
 }
 
 Input Input::of_text(std::string name, std::string text, std::size_t piece) {
   const std::uint64_t size = text.size();
-  auto source = [text = std::move(text), piece,
-                 at = std::size_t{0}](std::span<char> into) mutable -> Result<std::size_t> {
-    const std::size_t n = std::min({piece, into.size(), text.size() - at});
-    std::memcpy(into.data(), text.data() + at, n);
-    at += n;
+  const auto at = std::make_shared<std::size_t>(0);
+  auto source = [text = std::move(text), piece, at](std::span<char> into) -> Result<std::size_t> {
+    const std::size_t n = std::min({piece, into.size(), text.size() - *at});
+    std::memcpy(into.data(), text.data() + *at, n);
+    *at += n;
     return n;
   };
-  return Input(std::move(name), std::move(source), size);
+  Input input(std::move(name), std::move(source), size);
+  input.rewind_ = [at] {
+    *at = 0;
+    return true;
+  };
+  return input;
+}
+
+bool Input::rewind() {
+  if (!rewind_ || !rewind_()) return false;
+  head_.clear();
+  head_taken_ = 0;
+  bytes_ = 0;
+  return true;
 }
 
 Result<std::string_view> Input::head() {

@@ -55,6 +55,7 @@ class ArchiveWriter final : public Consumer {
   // negative or no number), kIo.
   Status on_name(std::uint16_t index, const Name& name) override;
   Status on_leaf(LeafIndex index, const Leaf& leaf) override;
+  Status on_attributes(LeafIndex index, const model::Attributes& attributes) override;
   Status on_records(LeafIndex leaf, std::span<const EventRecord> records) override;
   Status on_covered(TimeNs t) override;
 

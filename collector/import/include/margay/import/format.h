@@ -46,6 +46,15 @@ struct ReadOptions {
   std::function<void(const std::string& sentence)> problem;
   // Called every few MiB. An error ends the reading with it.
   std::function<Status(const ReadCounts&)> step;
+  // The finest slice of what is made of the trace; > 0. Who shares memory is told by these.
+  DurationNs slice = milliseconds(100);
+  // Nobody keeps the records, and nothing but time is measured: what happens within a slice may come as sums
+  // (MARGAY_SUM). The cells are the same.
+  bool sums = false;
+  // Of address traces (MEMORY.md).
+  static constexpr std::uint64_t kSmallestPage = 8, kLargestPage = std::uint64_t{1} << 40;
+  std::uint64_t page = 4096;  // bytes; a power of two, kSmallestPage to kLargestPage
+  std::string structures;     // a file that says what lies where; "": none
 };
 
 struct Format {

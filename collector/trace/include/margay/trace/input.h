@@ -38,10 +38,14 @@ class Input {
   Result<std::string_view> head();
   // As Source. Errors: kIo, kUnavailable (stopped).
   Result<std::size_t> read(std::span<char> into);
+  // Back to the first byte, so that all is read again. False: what was read is gone, as of a pipe; nothing
+  // has changed then.
+  bool rewind();
 
  private:
   std::string name_;
   Source source_;
+  std::function<bool()> rewind_;  // where there is a way back
   std::uint64_t size_ = 0, bytes_ = 0;
   std::string head_;  // read ahead
   std::size_t head_taken_ = 0;

@@ -58,6 +58,12 @@ class Consumer {
   // which they happened). `time_ns` is trace time, `state` a Name index, `kind` one of MARGAY_*: the first of
   // a leaf makes it exist. Valid during the call.
   virtual Status on_records(LeafIndex leaf, std::span<const EventRecord> records) = 0;
+  // All that is known of a leaf in the end, in place of what on_leaf said: where that depends on the others
+  // (of a page, which pages lie beside it). Who has passed on the first may leave it at that.
+  virtual Status on_attributes(LeafIndex leaf, const model::Attributes& attributes) {
+    static_cast<void>(leaf), static_cast<void>(attributes);
+    return {};
+  }
   // No record before `t`, of any leaf, will come any more. Grows.
   virtual Status on_covered(TimeNs t) = 0;
 };
