@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -68,6 +69,17 @@ Result<DurationNs> duration_of(const char* option, const std::string& text, Dura
   return *d;
 }
 
+Result<std::uint64_t> page_of(const std::string& text) {
+  using Options = trace::ReadOptions;
+  const auto page = config::parse_size(text);
+  if (!page) return fail(page.error(), "import: --page " + text);
+  const auto bytes = static_cast<std::uint64_t>(page->value);
+  if (!std::has_single_bit(bytes) || bytes < Options::kSmallestPage || bytes > Options::kLargestPage)
+    return fail(ErrorCode::kInvalidArgument,
+                "import: --page " + text + ": expected a power of two, 8B to 1TiB, such as 64B or 4KiB");
+  return bytes;
+}
+
 store::RunMeta run_of(const ImportRequest& r, const std::string& name, std::string_view format,
                       DurationNs slice, DurationNs lateness) {
   store::RunMeta run;
@@ -84,6 +96,8 @@ store::RunMeta run_of(const ImportRequest& r, const std::string& name, std::stri
                   {"import.keep_going", r.keep_going ? "true" : "false"},
                   {"slice.duration", config::to_text(slice)},
                   {"store.raw_events", r.no_raw ? "false" : "true"}};
+  if (!r.structures.empty()) run.settings["import.structures"] = r.structures;
+  if (r.page != ImportRequest().page) run.settings["import.page"] = r.page;
   return run;
 }
 
@@ -156,7 +170,8 @@ Result<Job> job_of(const ImportRequest& r) {
 #endif
 }
 
-Result<ImportDone> import(const ImportRequest& r, const Job& job, DurationNs slice, DurationNs lateness) {
+Result<ImportDone> import(const ImportRequest& r, const Job& job, DurationNs slice, DurationNs lateness,
+                          std::uint64_t page) {
   trace::ArchiveWriter::Options options;
   options.run = run_of(r, job.name, job.format, slice, lateness);
   options.raw = !r.no_raw;
@@ -172,6 +187,10 @@ Result<ImportDone> import(const ImportRequest& r, const Job& job, DurationNs sli
   trace::ReadOptions read;
   read.lateness = lateness;
   read.keep_going = r.keep_going;
+  read.slice = slice;
+  read.sums = r.no_raw && r.op.empty();
+  read.page = page;
+  read.structures = r.structures;
   std::uint64_t told = 0;
   read.problem = [&](const std::string& sentence) {
     ++told;
@@ -220,6 +239,7 @@ a run that Margay watched.
   margay import ring.trace --archive ring.margay --lateness 2s --keep-going
   margay import traces/ --archive night.margay         a directory with traces of LTTng
   margay import night.capture --archive night.margay   a capture: margay run --capture night.capture
+  margay import app.lackey --archive mem.margay --structures app.nm    accesses to memory (MEMORY.md)
 
 Formats:
 )" + names +
@@ -256,6 +276,16 @@ is; 128 + N if signal N ended it.)");
           "before the shipped ones; may be given again")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  command
+      .add_option(
+          "--page", r.page,
+          "of address traces: how many bytes a leaf has, a power of two (default: 4KiB); 64B: the lines "
+          "of a cache")
+      ->type_name("SIZE");
+  command
+      .add_option("--structures", r.structures,
+                  "of address traces: what lies where: begin,end,name as CSV, nm -S, or /proc/PID/maps")
+      ->type_name("FILE");
   command.add_flag("--no-raw", r.no_raw, "keep the model only, not every event");
   command.add_flag("--json", r.json, "print the summary as JSON, for programs");
 }
@@ -266,6 +296,8 @@ int import_command(const ImportRequest& r) {
   if (!slice) return complain(slice.error());
   const auto lateness = duration_of("--lateness", r.lateness, DurationNs(0), seconds(3600));
   if (!lateness) return complain(lateness.error());
+  const auto page = page_of(r.page);
+  if (!page) return complain(page.error());
   std::optional<trace::Input> opened;
   std::error_code ec;
   const bool directory = r.file != "-" && std::filesystem::is_directory(r.file, ec);
@@ -279,7 +311,7 @@ int import_command(const ImportRequest& r) {
   }
   const auto job = directory ? job_of(r) : job_of(r, *opened);
   if (!job) return complain(job.error());
-  const auto done = import(r, *job, *slice, *lateness);
+  const auto done = import(r, *job, *slice, *lateness, *page);
   if (!done) return complain(done.error());
   if (!r.quiet) std::fputs((r.json ? done_json(*done) : done_text(*done)).c_str(), stdout);
   return 0;

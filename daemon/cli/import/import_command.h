@@ -16,6 +16,8 @@ struct ImportRequest {
   std::string format = "auto";
   std::string slice = "100ms";
   std::string lateness = "0s";
+  std::string page = "4KiB";       // of address traces
+  std::string structures = {};     // file: what lies where in them; "": none
   std::vector<std::string> rules;  // files: what events of an LTTng trace mean
   std::string op = {};             // what the slices also hold; "": nothing. Not an option
   bool keep_going = false;
