@@ -55,8 +55,11 @@ class StructureLines {
   Status take(std::string_view line) {
     line = trimmed(line);
     if (line.empty() || line.front() == '#') return {};
-    if (line.starts_with("begin,")) return header(cells_of(line));
-    if (line.find(',') != std::string_view::npos && columns_ != 0) return row(cells_of(line));
+    if (line.find(',') != std::string_view::npos) {
+      const auto cells = cells_of(line);
+      if (std::find(cells.begin(), cells.end(), "begin") != cells.end()) return header(cells);
+      if (columns_ != 0) return row(cells);
+    }
     const auto words = words_of(line, 6);
     if (words.size() >= 5 && words[1].size() == 4 && words[0].find('-') != std::string_view::npos)
       return map(words);

@@ -30,6 +30,11 @@ class Notebook final : public Consumer {
     last.push_back(TimeNs(std::numeric_limits<std::int64_t>::min()));
     return {};
   }
+  Status on_attributes(LeafIndex leaf, const model::Attributes& attributes) override {
+    EXPECT_LT(leaf.value, leaves.size());
+    leaves[leaf.value].attributes = attributes;
+    return {};
+  }
   Status on_records(LeafIndex leaf, std::span<const EventRecord> some) override {
     EXPECT_LT(leaf.value, leaves.size());
     for (const EventRecord& r : some) {
@@ -39,6 +44,7 @@ class Notebook final : public Consumer {
       ++count;
       if (keep) records.push_back(r);
       if (keep) lines.push_back(line(leaf, r));
+      if (keep) leaf_of.push_back(leaf);
     }
     return {};
   }
@@ -55,9 +61,16 @@ class Notebook final : public Consumer {
       out += "/" + a.at("path" + std::to_string(i));
     return out;
   }
+  // As `lines`, with what leaves are called in the end.
+  std::vector<std::string> final_lines() const {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < records.size(); ++i) out.push_back(line(leaf_of[i], records[i]));
+    return out;
+  }
   std::string line(LeafIndex leaf, const EventRecord& r) const {
-    static constexpr const char* kKinds[] = {"?",     "enter", "leave", "?",    "?",          "?",       "?",
-                                             "begin", "end",   "?",     "mark", "link_begin", "link_end"};
+    static constexpr const char* kKinds[] = {"?",    "enter",      "leave",    "?",   "?",
+                                             "?",    "?",          "begin",    "end", "?",
+                                             "mark", "link_begin", "link_end", "sum"};
     std::string out = std::to_string(r.time_ns) + " " + path(leaf) + " ";
     if (r.kind == MARGAY_VARIABLE) {
       double x = 0;
@@ -80,6 +93,7 @@ class Notebook final : public Consumer {
   std::vector<TimeNs> last;
   std::vector<EventRecord> records;
   std::vector<std::string> lines;
+  std::vector<LeafIndex> leaf_of;  // of each of `records`
   TimeNs covered{std::numeric_limits<std::int64_t>::min()};
 };
 
