@@ -27,19 +27,27 @@ Accesses::Accesses(const ReadOptions& options, const Structures& structures, Rea
 
 Result<std::uint32_t> Accesses::thread(std::string_view name, std::uint32_t space, std::string_view program) {
   if (const std::uint32_t known = thread_numbers_.find(name, space); known != paje::kNone) return known;
-  const auto number = static_cast<std::uint32_t>(names_.threads.size());
-  if (number >= kMostThreads) return fail(ErrorCode::kLimit, "more than 65,535 threads");
+  if (thread_numbers_.size() >= kMostThreads) return fail(ErrorCode::kLimit, "more than 65,535 threads");
+  // Who is shown as another is the same thread: "7" and "tid7", or two names that are no text.
+  const Thread thread{clean_utf8(name, kLongestThread), clean_utf8(program, kLongestThread)};
+  std::uint32_t number = shown_threads_.find(thread.shown(), space);
+  if (number == paje::kNone) {
+    number = static_cast<std::uint32_t>(names_.threads.size());
+    names_.threads.push_back(thread);
+    shown_threads_.put(thread.shown(), space, number);
+  }
   thread_numbers_.put(name, space, number);
-  names_.threads.push_back({clean_utf8(name, kLongestThread), clean_utf8(program, kLongestThread)});
   return number;
 }
 
 Result<std::uint32_t> Accesses::space(std::string_view id) {
   if (const std::uint32_t known = space_numbers_.find(id, 0); known != paje::kNone) return known;
+  const std::string text = clean_utf8(id, kLongestThread);
+  if (text != id) return space(text);
   const auto number = static_cast<std::uint32_t>(names_.spaces.size());
   if (number >= kMostThreads) return fail(ErrorCode::kLimit, "more than 65,535 processes");
-  space_numbers_.put(id, 0, number);
-  names_.spaces.push_back(clean_utf8(id, kLongestThread));
+  space_numbers_.put(text, 0, number);
+  names_.spaces.push_back(text);
   return number;
 }
 

@@ -162,7 +162,7 @@ class Accesses {
   std::uint64_t window_ = 0;         // a count
   std::int64_t window_begin_ = 0, window_end_;
   std::int64_t last_time_ = 0;
-  paje::NameMap thread_numbers_, space_numbers_;
+  paje::NameMap thread_numbers_, shown_threads_, space_numbers_;
   Names names_;
   std::uint16_t next_name_ = 0;
   std::optional<std::uint16_t> none_;

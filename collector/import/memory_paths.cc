@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cstdio>
-#include <limits>
+#include <set>
+#include <tuple>
 
 namespace margay::trace::memory {
 namespace {
@@ -22,10 +22,6 @@ std::string address_text(std::uint64_t address) {
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;
-}
-
-bool all_digits(const std::string& s) {
-  return !s.empty() && std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 // The leaves of one structure or chunk.
@@ -95,7 +91,7 @@ class Group {
     path(range_text(place.number, place.number));
     if (place.thread != kNobody) {
       const Thread& t = names_.threads[place.thread];
-      path(all_digits(t.name) ? "tid" + t.name : t.name);
+      path(t.shown());
       out["tid"] = t.name;
       if (!t.program.empty()) out["program"] = t.program;
     }
@@ -131,11 +127,13 @@ std::vector<Place> places_of(const Pages& pages) {
 // Names that two structures have are made different: their paths would be one.
 std::vector<std::string> names_of(const Structures& structures) {
   std::vector<std::string> out;
-  std::map<std::string, std::uint32_t> used;
+  std::set<std::string> used;
   for (std::uint32_t s = 0; s < structures.size(); ++s) {
-    const std::string& name = structures[s].name;
-    const std::uint32_t before = used[name]++;
-    out.push_back(before == 0 ? name : name + " " + address_text(structures[s].begin));
+    std::string name = structures[s].name;
+    for (int again = 1; !used.insert(name).second; ++again)
+      name = structures[s].name + " " + address_text(structures[s].begin) +
+             (again == 1 ? "" : "#" + std::to_string(again));
+    out.push_back(std::move(name));
   }
   return out;
 }

@@ -24,6 +24,11 @@ inline constexpr std::uint64_t kChunkGap = 1 << 20;  // bytes
 struct Thread {
   std::string name;     // a number, or any text
   std::string program;  // "": not said
+
+  std::string shown() const {
+    const bool number = name.find_first_not_of("0123456789") == std::string::npos;
+    return number ? "tid" + name : name;
+  }
 };
 
 struct Names {
