@@ -8,7 +8,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "memory_lines.h"
 #include "paje_time.h"
@@ -26,15 +27,16 @@ constexpr std::string_view kColumnNames[kColumns] = {"time", "thread", "address"
                                                      "size", "cpu",    "latency", "process"};
 constexpr std::size_t kNeeded = 4;
 
-struct KindWord {
-  std::string_view word;
-  Kind kind;
-};
-constexpr KindWord kKindWords[] = {
-    {"R", Kind::kRead},        {"W", Kind::kWrite},     {"read", Kind::kRead}, {"write", Kind::kWrite},
-    {"M", Kind::kModify},      {"I", Kind::kFetch},     {"L", Kind::kRead},    {"S", Kind::kWrite},
-    {"modify", Kind::kModify}, {"fetch", Kind::kFetch}, {"load", Kind::kRead}, {"store", Kind::kWrite},
-};
+bool parse_kind(std::string_view text, Kind& kind) {
+  constexpr std::pair<std::string_view, Kind> kWords[] = {
+      {"R", Kind::kRead},        {"W", Kind::kWrite},     {"M", Kind::kModify},  {"I", Kind::kFetch},
+      {"L", Kind::kRead},        {"S", Kind::kWrite},     {"read", Kind::kRead}, {"write", Kind::kWrite},
+      {"modify", Kind::kModify}, {"fetch", Kind::kFetch}, {"load", Kind::kRead}, {"store", Kind::kWrite}};
+  const auto word =
+      std::find_if(std::begin(kWords), std::end(kWords), [&](const auto& w) { return w.first == text; });
+  if (word != std::end(kWords)) kind = word->second;
+  return word != std::end(kWords);
+}
 
 // Splits at commas, blanks around fields left out; returns how many there are, beyond `most` of which nothing
 // is kept.
@@ -110,11 +112,8 @@ class AccessParser {
     access.time_ns = *time;
     if (!memory::parse_number(cell(kAddress), false, access.address))
       return refuse(kAddress, "a number of 64 bits, like 0x7f001000 or 4096");
-    const auto word = std::find_if(std::begin(kKindWords), std::end(kKindWords),
-                                   [&](const KindWord& k) { return k.word == cell(kKind); });
-    if (word == std::end(kKindWords))
+    if (!parse_kind(cell(kKind), access.kind))
       return refuse(kKind, "R, W, M or I (or read, write, modify, fetch; load, store; L, S)");
-    access.kind = word->kind;
     return !cell(kThread).empty() || refuse(kThread, "a number or a name");
   }
 
@@ -136,9 +135,15 @@ class AccessParser {
       if (!space) return fail_with(space.error().message) == Line::kAccess;
       access.space = *space;
     }
+    if (cell(kThread) == last_thread_ && access.space == last_space_) {
+      access.thread = last_number_;
+      return true;
+    }
     const auto thread = accesses_.thread(cell(kThread), access.space, {});
     if (!thread) return fail_with(thread.error().message) == Line::kAccess;
-    access.thread = *thread;
+    access.thread = last_number_ = *thread;
+    last_thread_ = cell(kThread);
+    last_space_ = access.space;
     return true;
   }
 
@@ -146,6 +151,8 @@ class AccessParser {
   std::array<std::size_t, kColumns> at_{};
   std::array<std::string_view, kColumns> cells_;
   std::size_t columns_ = 0;
+  std::string last_thread_;  // of the line before
+  std::uint32_t last_space_ = memory::kOnlySpace, last_number_ = memory::kNobody;
 };
 
 }  // namespace

@@ -11,13 +11,6 @@ std::string quote(std::string_view text) {
   return "'" + clean_utf8(text, kLongest) + (text.size() > kLongest ? "...'" : "'");
 }
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
-
 tl::unexpected<Error> LineProblems::at(const Error& error) const {
   return fail(error, name_ + ":" + std::to_string(counts_.lines));
 }

@@ -21,7 +21,12 @@ enum class Line { kNothing, kAccess, kWrong };
 
 // A word of a trace in a message: short, in quotes, fit to print.
 std::string quote(std::string_view text);
-std::string_view trim(std::string_view text);
+inline std::string_view trim(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
 
 // The place of what is wrong with a trace, and what then: an error, or counted and told.
 class LineProblems {
