@@ -239,7 +239,7 @@ a run that Margay watched.
   margay import ring.trace --archive ring.margay --lateness 2s --keep-going
   margay import traces/ --archive night.margay         a directory with traces of LTTng
   margay import night.capture --archive night.margay   a capture: margay run --capture night.capture
-  margay import app.lackey --archive mem.margay --structures app.nm    accesses to memory (MEMORY.md)
+  margay import app.lackey --archive mem.margay --structures app.nm  accesses to memory (MEMORY.md)
 
 Formats:
 )" + names +
