@@ -114,11 +114,13 @@ int list_messages_of(const EventsRequest& r, const store::Archive& archive, cons
   if (r.statistics) query.most = 0;
   EventStatistics statistics(EventStatistics::By::kBoth, query.from, query.to);
   MessagesTable rows(zero);
-  if (r.csv && !r.statistics) std::fputs(messages_csv_head().c_str(), stdout);
+  Row fields;
+  if (r.csv && !r.statistics) std::fputs(csv_head(messages_columns()).c_str(), stdout);
   const auto counts = list_messages(archive, all, query, [&](const MessageRow& row) -> Status {
     if (r.statistics) return statistics.add(row);
     if (table) return rows.add(row), Status();
-    const std::string line = r.csv ? message_csv(row, zero) : message_json(row, zero);
+    if (r.csv) message_fields(row, fields);
+    const std::string line = r.csv ? csv_line(messages_columns(), fields, zero) : message_json(row, zero);
     if (std::fputs(line.c_str(), stdout) < 0) return fail(ErrorCode::kIo, "standard output is gone");
     return {};
   });
@@ -268,11 +270,13 @@ int events_command(const EventsRequest& r) {
                                                   : EventStatistics::By::kBoth,
                              query.from, query.to);
   EventsTable rows(zero);
-  if (r.csv && !r.statistics) std::fputs(events_csv_head().c_str(), stdout);
+  Row fields;
+  if (r.csv && !r.statistics) std::fputs(csv_head(events_columns()).c_str(), stdout);
   const auto counts = list_events(**archive, *all, query, [&](const EventRow& row) -> Status {
     if (r.statistics) return statistics.add(row);
     if (table) return rows.add(row), Status();
-    const std::string line = r.csv ? event_csv(row, zero) : event_json(row, zero);
+    if (r.csv) event_fields(row, fields);
+    const std::string line = r.csv ? csv_line(events_columns(), fields, zero) : event_json(row, zero);
     if (std::fputs(line.c_str(), stdout) < 0) return fail(ErrorCode::kIo, "standard output is gone");
     return {};
   });

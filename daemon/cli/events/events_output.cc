@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "margay/base/text.h"
-#include "margay/text/csv.h"
 #include "margay/text/text.h"
 
 namespace margay::daemon {
@@ -43,12 +42,6 @@ std::optional<double> value_of(const Occurrence& o) {
   if (o.kind != Occurrence::Kind::kVariable) return {};
   const auto value = std::bit_cast<double>(o.bytes);
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
-std::string number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
 }
 
 bool carries(const Occurrence& o) {
@@ -91,26 +84,48 @@ void EventsTable::add(const EventRow& row) {
        details(o)});
 }
 
-std::string events_csv_head() {
-  return "begin_s,duration_ns,kind,resource,name,depth,calls,longest_ns,bytes,peer,tag,communicator,value,"
-         "began_before,goes_on\n";
+const Table& events_columns() {
+  using Kind = Column::Kind;
+  static const Table table = {"events",
+                              {{"begin_s", Kind::kMoment},
+                               {"duration_ns", Kind::kInteger},
+                               {"kind", Kind::kText},
+                               {"resource", Kind::kText},
+                               {"name", Kind::kText},
+                               {"depth", Kind::kInteger},
+                               {"calls", Kind::kInteger},
+                               {"longest_ns", Kind::kInteger},
+                               {"bytes", Kind::kInteger},
+                               {"peer", Kind::kInteger},
+                               {"tag", Kind::kInteger},
+                               {"communicator", Kind::kInteger},
+                               {"value", Kind::kReal},
+                               {"began_before", Kind::kYesNo},
+                               {"goes_on", Kind::kYesNo}},
+                              {"begin_s", "resource, begin_s", "name"}};
+  return table;
 }
 
-std::string event_csv(const EventRow& row, TimeNs zero) {
+void event_fields(const EventRow& row, Row& to) {
   const Occurrence& o = row.what;
-  const auto some = [](bool there, const std::string& text) { return there ? text : std::string(); };
   const auto value = value_of(o);
-  return text::seconds_text(text::minus(o.begin.value, zero.value)) + "," +
-         std::to_string((o.end - o.begin).value) + "," + kind_name(o.kind) + "," +
-         text::csv_field(clean_utf8(row.resource)) + "," + text::csv_field(clean_utf8(row.name.shown())) +
-         "," + std::to_string(o.depth) + "," + std::to_string(o.calls) + "," +
-         some(o.calls != 1, std::to_string(o.longest.value)) + "," +
-         some(carries(o), std::to_string(o.bytes)) + "," +
-         some(o.peer != MARGAY_NO_PEER, std::to_string(o.peer)) + "," +
-         some(o.tag != MARGAY_NO_TAG, std::to_string(o.tag)) + "," +
-         some(o.peer != MARGAY_NO_PEER, std::to_string(o.comm)) + "," +
-         some(value.has_value(), number(value.value_or(0))) + (o.begun_before ? ",TRUE" : ",FALSE") +
-         (o.goes_on ? ",TRUE\n" : ",FALSE\n");
+  const bool peer = o.peer != MARGAY_NO_PEER;
+  to.clear();
+  to.emplace_back(o.begin);
+  to.emplace_back((o.end - o.begin).value);
+  to.emplace_back(std::string(kind_name(o.kind)));
+  to.emplace_back(row.resource);
+  to.emplace_back(row.name.shown());
+  to.emplace_back(std::int64_t{o.depth});
+  to.emplace_back(o.calls);
+  to.push_back(field_if(o.calls != 1, o.longest.value));
+  to.push_back(field_if(carries(o), o.bytes));
+  to.push_back(field_if(peer, std::int64_t{o.peer}));
+  to.push_back(field_if(o.tag != MARGAY_NO_TAG, std::int64_t{o.tag}));
+  to.push_back(field_if(peer, std::int64_t{o.comm}));
+  to.push_back(field_if(value.has_value(), value.value_or(0)));
+  to.emplace_back(o.begun_before);
+  to.emplace_back(o.goes_on);
 }
 
 std::string event_json(const EventRow& row, TimeNs zero) {

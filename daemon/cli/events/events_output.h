@@ -7,6 +7,7 @@
 
 #include "margay/query/event_list.h"
 #include "margay/text/table.h"
+#include "tables/table.h"
 
 namespace margay::daemon {
 
@@ -21,9 +22,10 @@ class EventsTable {
   text::Table table_;
 };
 
-// A line each; the head is one, too.
-std::string events_csv_head();
-std::string event_csv(const EventRow& row, TimeNs zero);
+// As a table; `to` is filled anew.
+const Table& events_columns();
+void event_fields(const EventRow& row, Row& to);
+// A line each.
 std::string event_json(const EventRow& row, TimeNs zero);
 
 }  // namespace margay::daemon

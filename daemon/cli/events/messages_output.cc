@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "margay/base/text.h"
-#include "margay/text/csv.h"
 #include "margay/text/text.h"
 
 namespace margay::daemon {
@@ -26,19 +25,38 @@ void MessagesTable::add(const MessageRow& row) {
               text::printable(row.sent_by.text + " " + row.taken_by.text, true, kLongestCell)});
 }
 
-std::string messages_csv_head() {
-  return "sent_s,took_ns,from,to,bytes,tag,sent_by,send_ns,taken_by,posted_s,received_s\n";
+const Table& messages_columns() {
+  using Kind = Column::Kind;
+  static const Table table = {"messages",
+                              {{"sent_s", Kind::kMoment},
+                               {"took_ns", Kind::kInteger},
+                               {"from", Kind::kText},
+                               {"to", Kind::kText},
+                               {"bytes", Kind::kInteger},
+                               {"tag", Kind::kInteger},
+                               {"sent_by", Kind::kText},
+                               {"send_ns", Kind::kInteger},
+                               {"taken_by", Kind::kText},
+                               {"posted_s", Kind::kMoment},
+                               {"received_s", Kind::kMoment}},
+                              {"sent_s", "\"from\", \"to\"", "\"to\""}};
+  return table;
 }
 
-std::string message_csv(const MessageRow& row, TimeNs zero) {
+void message_fields(const MessageRow& row, Row& to) {
   const trace::Message& m = row.what;
-  const auto since = [&](TimeNs t) { return text::seconds_text(text::minus(t.value, zero.value)); };
-  return since(m.sent) + "," + (m.completed ? std::to_string((m.received - m.sent).value) : "") + "," +
-         text::csv_field(clean_utf8(row.from)) + "," + text::csv_field(clean_utf8(row.to)) + "," +
-         std::to_string(m.bytes) + "," + std::to_string(m.tag) + "," +
-         text::csv_field(clean_utf8(row.sent_by.text)) + "," + std::to_string((m.sent_end - m.sent).value) +
-         "," + text::csv_field(clean_utf8(row.taken_by.text)) + "," + since(m.posted) + "," +
-         (m.completed ? since(m.received) : "") + "\n";
+  to.clear();
+  to.emplace_back(m.sent);
+  to.push_back(field_if(m.completed, (m.received - m.sent).value));
+  to.emplace_back(row.from);
+  to.emplace_back(row.to);
+  to.emplace_back(m.bytes);
+  to.emplace_back(std::int64_t{m.tag});
+  to.emplace_back(row.sent_by.text);
+  to.emplace_back((m.sent_end - m.sent).value);
+  to.emplace_back(row.taken_by.text);
+  to.emplace_back(m.posted);
+  to.push_back(field_if(m.completed, m.received));
 }
 
 std::string message_json(const MessageRow& row, TimeNs zero) {

@@ -7,6 +7,7 @@
 
 #include "margay/query/message_list.h"
 #include "margay/text/table.h"
+#include "tables/table.h"
 
 namespace margay::daemon {
 
@@ -21,9 +22,10 @@ class MessagesTable {
   text::Table table_;
 };
 
-// A line each; the head is one, too.
-std::string messages_csv_head();
-std::string message_csv(const MessageRow& row, TimeNs zero);
+// As a table; `to` is filled anew.
+const Table& messages_columns();
+void message_fields(const MessageRow& row, Row& to);
+// A line each.
 std::string message_json(const MessageRow& row, TimeNs zero);
 
 }  // namespace margay::daemon

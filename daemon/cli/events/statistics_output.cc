@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "margay/base/text.h"
-#include "margay/text/csv.h"
 #include "margay/text/table.h"
 #include "margay/text/text.h"
 
@@ -63,22 +62,51 @@ std::string statistics_table(const EventStatistics& statistics, bool messages, T
   return table.text();
 }
 
+const Table& statistics_columns() {
+  using Kind = Column::Kind;
+  static const Table table = {"statistics",
+                              {{"name", Kind::kText},
+                               {"resource", Kind::kText},
+                               {"count", Kind::kInteger},
+                               {"total_ns", Kind::kInteger},
+                               {"bytes", Kind::kInteger},
+                               {"mean_ns", Kind::kReal},
+                               {"deviation_ns", Kind::kReal},
+                               {"median_ns", Kind::kInteger},
+                               {"q90_ns", Kind::kInteger},
+                               {"q99_ns", Kind::kInteger},
+                               {"longest_ns", Kind::kInteger},
+                               {"longest_begin_s", Kind::kMoment},
+                               {"longest_resource", Kind::kText},
+                               {"single", Kind::kInteger},
+                               {"untimed", Kind::kInteger}},
+                              {"resource", "name"}};
+  return table;
+}
+
+void statistics_fields(const EventSummary& s, Row& to) {
+  to.clear();
+  to.emplace_back(s.name);
+  to.emplace_back(s.resource);
+  to.emplace_back(s.lengths.count() + s.untimed);
+  to.emplace_back(s.total.value);
+  to.emplace_back(s.bytes);
+  to.emplace_back(s.lengths.mean());
+  to.emplace_back(s.lengths.deviation());
+  for (const double q : kQuantiles) to.emplace_back(s.lengths.quantile(q));
+  to.emplace_back(s.longest.value);
+  to.emplace_back(s.longest_begin);
+  to.emplace_back(s.longest_resource);
+  to.emplace_back(s.lengths.single());
+  to.emplace_back(s.untimed);
+}
+
 std::string statistics_csv(const std::vector<EventSummary>& summaries, TimeNs zero) {
-  std::string out =
-      "name,resource,count,total_ns,bytes,mean_ns,deviation_ns,median_ns,q90_ns,q99_ns,longest_ns,longest_"
-      "begin_s,"
-      "longest_resource,single,untimed\n";
+  std::string out = csv_head(statistics_columns());
+  Row row;
   for (const EventSummary& s : summaries) {
-    char spread[80];
-    std::snprintf(spread, sizeof spread, "%.17g,%.17g", s.lengths.mean(), s.lengths.deviation());
-    out += text::csv_field(clean_utf8(s.name)) + "," + text::csv_field(clean_utf8(s.resource)) + "," +
-           std::to_string(s.lengths.count() + s.untimed) + "," + std::to_string(s.total.value) + "," +
-           std::to_string(s.bytes) + "," + spread;
-    for (const double q : kQuantiles) out += "," + std::to_string(s.lengths.quantile(q));
-    out += "," + std::to_string(s.longest.value) + "," +
-           text::seconds_text(text::minus(s.longest_begin.value, zero.value)) + "," +
-           text::csv_field(clean_utf8(s.longest_resource)) + "," + std::to_string(s.lengths.single()) + "," +
-           std::to_string(s.untimed) + "\n";
+    statistics_fields(s, row);
+    out += csv_line(statistics_columns(), row, zero);
   }
   return out;
 }
