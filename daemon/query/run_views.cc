@@ -7,6 +7,7 @@
 #include "margay/model/natural_order.h"
 #include "margay/model/shared_value.h"
 #include "margay/wire/view_words.h"
+#include "view_tree.h"
 
 namespace margay::daemon {
 namespace {
@@ -82,6 +83,10 @@ std::vector<std::string> views_worth_trying(std::span<const model::Attributes> l
     if (has("host")) out.push_back("host/" + a.name);
   }
   return out;
+}
+
+Status check_view(std::span<const model::Attributes> leaves, const model::View& view) {
+  return ViewTree::check(leaves, view);
 }
 
 }  // namespace margay::daemon

@@ -1,5 +1,7 @@
 #include "export_command.h"
 
+#include <signal.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -12,8 +14,10 @@
 
 #include "command.h"
 #include "export_parts.h"
+#include "margay/query/run_views.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
+#include "margay/wire/view_words.h"
 #include "paje_writer.h"
 #include "progress_line.h"
 
@@ -33,7 +37,7 @@ Result<TimeNs> time_of(const char* option, const std::string& text, TimeNs origi
   return *t;
 }
 
-Status write_one(const exporting::Job& job, const std::string& table, const std::string& path) {
+Status write_one(const exporting::Job& job, const exporting::ArchiveTable& table, const std::string& path) {
   auto out = OutFile::create(path);
   if (!out) return tl::unexpected(out.error());
   const Status s = exporting::write_table(job, table, **out);
@@ -43,17 +47,43 @@ Status write_one(const exporting::Job& job, const std::string& table, const std:
 
 Status write_csv(const exporting::Job& job) {
   const ExportRequest& r = job.request;
-  if (!r.table.empty()) return write_one(job, r.table, r.output);
+  const auto tables = exporting::wanted_tables(r, true);
+  if (!tables) return tl::unexpected(tables.error());
+  if (tables->size() == 1) return write_one(job, tables->front(), r.output);
   if (r.output == "-")
-    return fail(
-        ErrorCode::kInvalidArgument,
-        "--output -: all tables want a directory; one of them, --table cells, goes to standard output");
+    return fail(ErrorCode::kInvalidArgument,
+                "--output -: several tables want a directory; one of them, --table cells, goes to standard "
+                "output");
   std::error_code error;
   std::filesystem::create_directories(r.output, error);
   if (error) return fail(ErrorCode::kIo, r.output + ": " + error.message());
-  for (const std::string& table : exporting::table_names())
-    if (Status s = write_one(job, table, r.output + "/" + exporting::table_file(table)); !s) return s;
+  for (const exporting::ArchiveTable& t : *tables)
+    if (Status s = write_one(job, t, r.output + "/" + exporting::table_file(t.table.name)); !s) return s;
   return {};
+}
+
+Status write_as(const std::string& format, const exporting::Job& job, const std::string& output) {
+  if (format == "paje") return exporting::write_paje(job, output);
+  if (format == "csv") return write_csv(job);
+  return exporting::write_sqlite(job, output);
+}
+
+// What makes no call, whatever the archive holds.
+std::string wrong_call(const ExportRequest& r) {
+  if (r.format == "paje" && (!r.table.empty() || !r.level.empty() || !r.view.empty()))
+    return "--table, --level and --view are for --format csv and sqlite";
+  if (r.format == "csv" && r.messages) return "--messages is for --format paje; --table messages lists them";
+  if (r.format == "sqlite" && r.messages) return "--messages is for --format paje; SQLite has them anyway";
+  if (r.format == "sqlite" && r.output == "-")
+    return "--format sqlite writes a file, not standard output: give --output FILE";
+  return {};
+}
+
+Result<model::View> view_of(const std::string& text) {
+  const auto words = wire::read_view(text);
+  auto view = words ? model::View::parse(words->levels(), words->groups()) : tl::unexpected(words.error());
+  if (!view) return fail(view.error(), "--view " + text);
+  return view;
 }
 
 }  // namespace
@@ -65,6 +95,7 @@ void add_export_command(CLI::App& command, ExportRequest& r) {
   margay export night.margay --format csv --output tables         for R and Python: cells.csv,
                                                  partition.csv, phases.csv, alerts.jsonl
   margay export night.margay --format csv --table cells --level 1s --from 60 --to 5min | head
+  margay export night.margay --format sqlite --output night.sqlite    all of it in one file
 
 paje  every event in order of time: containers, nested states, variables, events and links. Times
       are seconds since the begin of the run (of an imported trace: unchanged), exact to the
@@ -72,32 +103,35 @@ paje  every event in order of time: containers, nested states, variables, events
       each message is a link, from the begin of the sending call to the end of the call in which it
       was there.
 csv   cells: time in each state, slice by slice, of one level; partition: the optimal partition of
-      these cells just above the noise, as of margay partition; phases; alerts. Columns _s are
-      seconds since the begin of the run.
+      these cells just above the noise, as of margay partition; phases; alerts. With --table also
+      events, messages, statistics, resources ... Columns _s are seconds since the run's begin.
+sqlite  all of these tables, with indices; their columns: daemon/cli/export/TABLES.md.
 
 Files are written whole or not at all. Exit code: 0; 2 if it cannot be done.)");
   command.add_option("archive", r.archive, "directory of the archive")->required();
-  command.add_option("--format", r.format, "paje or csv")
+  command.add_option("--format", r.format, "paje, csv or sqlite")
       ->type_name("FORMAT")
       ->required()
-      ->check(CLI::IsMember({"paje", "csv"}));
+      ->check(CLI::IsMember({"paje", "csv", "sqlite"}));
   command
       .add_option("-o,--output", r.output,
                   "file, or directory for all tables; - (default) is standard output")
       ->type_name("PATH");
   std::string names;
-  for (const auto& n : exporting::table_names()) names += (names.empty() ? "" : ", ") + n;
-  command.add_option("--table", r.table, "csv: only this table: " + names)
-      ->type_name("TABLE")
-      ->check(CLI::IsMember(exporting::table_names()));
+  for (const exporting::ArchiveTable& t : exporting::archive_tables())
+    names += t.table.name + std::string(", ");
+  command.add_option("--table", r.table, "only these tables, with commas: " + names + "all")
+      ->type_name("TABLE");
   command.add_flag("--messages", r.messages,
                    "paje: with the messages between ranks, as margay events --messages");
   command
       .add_option(
           "--level", r.level,
-          "csv: slices of this duration (default: the finest; for the partition the finest with at most "
+          "cells of slices of this duration (default: the finest; for the partition the finest with at most "
           "512 slices in the range)")
       ->type_name("DURATION");
+  command.add_option("--view", r.view, "hierarchy of the partition: host/core, 'rank mod 8' (margay views)")
+      ->type_name("VIEW");
   command
       .add_option("--from", r.from, "begin of the time range (default: of the run); @N is trace time N ns")
       ->type_name("TIME");
@@ -108,10 +142,11 @@ Files are written whole or not at all. Exit code: 0; 2 if it cannot be done.)");
 int export_command(const ExportRequest& given) {
   ExportRequest r = given;
   if (r.output.empty()) r.output = "-";
-  if (r.format == "paje" && (!r.table.empty() || !r.level.empty()))
-    return complain("--table and --level are for --format csv");
-  if (r.format == "csv" && r.messages)
-    return complain("--messages is for --format paje; margay events --messages --csv lists them");
+  if (const std::string wrong = wrong_call(r); !wrong.empty()) return complain(wrong);
+  const auto view = view_of(r.view);
+  if (!view) return complain(view.error().message);
+  // A file over the limit of its size is an error like a full disk, and no end of this program.
+  ::signal(SIGXFSZ, SIG_IGN);
   const auto archive = store::Archive::open(r.archive, store::Mode::kBeside);
   if (!archive) return complain(archive.error().message);
   const auto all = (*archive)->load();
@@ -120,13 +155,17 @@ int export_command(const ExportRequest& given) {
     static_cast<void>(complain(r.archive + ": is being written; this is what it holds now"));
   std::vector<model::Attributes> leaves;
   for (const auto& l : all->leaves) leaves.push_back(l.attributes);
+  if (const Status ok = check_view(leaves, *view); !ok) return complain("--view: " + ok.error().message);
+  exporting::Findings found;
   exporting::Job job{r,
                      **archive,
                      *all,
                      TimeNs(std::numeric_limits<std::int64_t>::min() / 4),
                      TimeNs(std::numeric_limits<std::int64_t>::max() / 4),
                      model::Hierarchy(leaves),
-                     progress_line("exporting")};
+                     progress_line("exporting"),
+                     model::Hierarchy(leaves, *view),
+                     found};
   // As the times that are written.
   const TimeNs origin = r.format == "paje" && PajeWriter::imported(*all) ? TimeNs() : all->run.begin;
   job.from = std::max(job.from, all->run.begin);
@@ -141,8 +180,11 @@ int export_command(const ExportRequest& given) {
     job.to = *t;
   }
   if (job.to <= job.from) return complain("--to is not after --from");
-  const Status s = r.format == "paje" ? exporting::write_paje(job, r.output) : write_csv(job);
+  const Status s = write_as(r.format, job, r.output);
   if (job.progress) std::fputs("\r\033[K", stderr);
+  if (s)
+    for (const std::string& note : found.notes)
+      std::fprintf(stderr, "margay: %s\n", text::printable(note, true, 2000).c_str());
   return s ? 0 : complain(s.error().message);
 }
 

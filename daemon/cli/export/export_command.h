@@ -1,4 +1,4 @@
-// `margay export`: what an archive holds, for other programs: Pajé, CSV.
+// `margay export`: what an archive holds, for other programs: Pajé, CSV, SQLite.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ class App;
 namespace margay::daemon {
 
 struct ExportRequest {
-  std::string archive, format, output, table, level, from, to;
+  std::string archive, format, output, level, from, to, view;
+  std::string table;  // names with commas between them, or "all"; "": the usual ones
   bool messages = false;
 };
 void add_export_command(CLI::App& command, ExportRequest& request);

@@ -1,5 +1,3 @@
-#include <nlohmann/json.hpp>
-
 #include "export_parts.h"
 #include "margay/partition/batch.h"
 #include "margay/query/choose_p.h"
@@ -13,10 +11,6 @@ namespace {
 // square.
 constexpr std::int64_t kManySlices = 512;
 constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;
-
-std::string digits(double x) {
-  return nlohmann::json(x + 0.0).dump();
-}
 
 Result<LevelIndex> level_for(const Job& job) {
   LevelIndex best(0);
@@ -38,14 +32,14 @@ constexpr std::size_t kTested = kCompute.value;  // states before it weigh nothi
 Result<Model> model_of(const Job& job, LevelIndex level, SliceIndex first, SliceIndex last) {
   Model m;
   std::vector<NodeIndex> parents;
-  for (const auto& node : job.hierarchy.nodes()) {
+  for (const auto& node : job.viewed.nodes()) {
     parents.push_back(parents.empty() ? partition::kNoParent : node.parent);
     m.node_names.push_back(node.path == "/" ? "" : node.name);
   }
   auto tree = partition::TreeShape::from_parents(parents);
   if (!tree) return tl::unexpected(tree.error());
   m.tree = std::move(*tree);
-  std::vector<std::size_t> position(job.hierarchy.node_count(), 0);
+  std::vector<std::size_t> position(job.viewed.node_count(), 0);
   for (std::uint32_t p = 0; p < m.tree.leaf_count(); ++p)
     position[m.tree.leaf_node(partition::LeafPosition(p)).value] = p;
   m.slices = static_cast<std::size_t>(last.value - first.value) + 1;
@@ -62,8 +56,8 @@ Result<Model> model_of(const Job& job, LevelIndex level, SliceIndex first, Slice
   const double slice = static_cast<double>(job.all.run.levels[level.value].value);
   const Status read = job.archive.scan_columns(level, first, last, [&](model::SliceColumn&& c) {
     const auto t = static_cast<std::size_t>(c.index.value - first.value);
-    for (std::uint32_t l = 0; l < c.leaves() && l < job.hierarchy.leaf_count(); ++l) {
-      const std::size_t at = position[job.hierarchy.node_of(LeafIndex(l)).value];
+    for (std::uint32_t l = 0; l < c.leaves() && l < job.viewed.leaf_count(); ++l) {
+      const std::size_t at = position[job.viewed.node_of(LeafIndex(l)).value];
       double* const row = m.values.data() + (t * leaves + at) * m.states;
       double sum = 0;
       for (std::size_t x = kTested; x < c.states() && x - kTested < m.states; ++x)
@@ -78,13 +72,29 @@ Result<Model> model_of(const Job& job, LevelIndex level, SliceIndex first, Slice
 
 }  // namespace
 
-Status write_partition(const Job& job, OutFile& out) {
-  out.write("p,resource,first,last,begin_s,end_s,gain,loss,mode,mode_share\n");
+const Table& partition_columns() {
+  using Kind = Column::Kind;
+  static const Table table = {"partition",
+                              {{"p", Kind::kShortReal},
+                               {"resource", Kind::kText},
+                               {"first", Kind::kInteger},
+                               {"last", Kind::kInteger},
+                               {"begin_s", Kind::kMoment},
+                               {"end_s", Kind::kMoment},
+                               {"gain", Kind::kShortReal},
+                               {"loss", Kind::kShortReal},
+                               {"mode", Kind::kText},
+                               {"mode_share", Kind::kShortReal}},
+                              {"resource, first"}};
+  return table;
+}
+
+Status write_partition(const Job& job, const TakeRow& take) {
   const auto level = level_for(job);
   if (!level) return tl::unexpected(level.error());
   const auto range = slices_of(job, *level);
   if (!range) return tl::unexpected(range.error());
-  if (!*range || job.hierarchy.leaf_count() == 0) return {};
+  if (!*range || job.viewed.leaf_count() == 0) return {};
   const auto model = model_of(job, *level, (*range)->first, (*range)->second);
   if (!model) return tl::unexpected(model.error());
   std::vector<partition::Column> columns(model->slices);
@@ -104,20 +114,22 @@ Status write_partition(const Job& job, OutFile& out) {
   const auto found = batch->solve(noise_p(*model).p);
   if (!found) return tl::unexpected(found.error());
   const DurationNs slice = job.all.run.levels[level->value];
-  const auto since = [&](std::int64_t s) {
-    return seconds_text(text::minus(text::times(s, slice.value), job.all.run.begin.value));
-  };
+  const auto at = [&](std::int64_t s) { return TimeNs(text::times(s, slice.value)); };
   for (const partition::Part& part : found->parts) {
     const NodeIndex node = internal::node_of(*model, part);
     const auto mode = internal::largest_states(*model, part, 1);
-    out.write(digits(found->p) + "," + csv_field(job.hierarchy[node].path) + "," +
-              std::to_string(part.first.value) + "," + std::to_string(part.last.value) + "," +
-              since(part.first.value) + "," + since(text::plus(part.last.value, 1)) + "," +
-              digits(part.gain) + "," + digits(part.loss) + "," +
-              (mode.empty()
-                   ? ",0"
-                   : csv_field(model->state_label(mode.front().state)) + "," + digits(mode.front().share)) +
-              "\n");
+    const Field share = mode.empty() ? Field(std::int64_t{0}) : Field(mode.front().share);
+    const Row row = {found->p,
+                     job.viewed[node].path,
+                     part.first.value,
+                     part.last.value,
+                     at(part.first.value),
+                     at(text::plus(part.last.value, 1)),
+                     part.gain,
+                     part.loss,
+                     field_if(!mode.empty(), mode.empty() ? "" : model->state_label(mode.front().state)),
+                     share};
+    if (Status ok = take(row); !ok) return ok;
   }
   return {};
 }

@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include "events/events_output.h"
+#include "events/messages_output.h"
+#include "events/statistics_output.h"
 #include "export_parts.h"
 #include "margay/base/text.h"
 #include "margay/settings/units.h"
@@ -8,72 +11,127 @@
 namespace margay::daemon::exporting {
 namespace {
 
-// Seconds since the run's begin.
-std::string since(const Job& job, std::int64_t ns) {
-  return seconds_text(text::minus(ns, job.all.run.begin.value));
+using Kind = Column::Kind;
+
+const Table& cells_columns() {
+  static const Table table = {"cells",
+                              {{"time_s", Kind::kMoment},
+                               {"slice", Kind::kInteger},
+                               {"resource", Kind::kText},
+                               {"state", Kind::kText},
+                               {"duration_ns", Kind::kInteger},
+                               {"longest_ns", Kind::kInteger},
+                               {"visits", Kind::kInteger}},
+                              {"resource, slice", "state, slice"}};
+  return table;
 }
 
-Status write_cells(const Job& job, OutFile& out) {
+Status write_cells(const Job& job, const TakeRow& take) {
   const auto level = chosen_level(job, LevelIndex(0));
   if (!level) return tl::unexpected(level.error());
   const auto range = slices_of(job, *level);
   if (!range) return tl::unexpected(range.error());
-  out.write("time_s,slice,resource,state,duration_ns,longest_ns,visits\n");
   if (!*range) return {};
-  const auto [first, last] = **range;
+  const SliceIndex first = (*range)->first, last = (*range)->second;
   const DurationNs slice = job.all.run.levels[level->value];
-  std::vector<std::string> paths, states;
-  for (std::uint32_t l = 0; l < job.all.leaves.size(); ++l)
-    paths.push_back("," + csv_field(job.hierarchy.path_of(LeafIndex(l))) + ",");
-  for (const auto& s : job.all.states.states()) states.push_back(csv_field(s.name) + ",");
-  return job.archive.scan_columns(*level, first, last, [&](model::SliceColumn&& c) {
-    const std::string begin =
-        since(job, text::times(c.index.value, slice.value)) + "," + std::to_string(c.index.value);
-    std::string rows;
-    for (std::uint32_t l = 0; l < c.leaves() && l < paths.size(); ++l) {
+  Row row(cells_columns().columns.size());
+  Status taken;
+  const Status read = job.archive.scan_columns(*level, first, last, [&](model::SliceColumn&& c) {
+    row[0] = TimeNs(text::times(c.index.value, slice.value));
+    row[1] = c.index.value;
+    for (std::uint32_t l = 0; l < c.leaves() && l < job.hierarchy.leaf_count(); ++l) {
       const LeafIndex leaf(l);
-      for (std::uint16_t x = 0; x < c.states() && x < states.size(); ++x) {
+      row[2] = job.hierarchy.path_of(leaf);
+      for (std::uint16_t x = 0; x < c.states() && x < job.all.states.size(); ++x) {
         const std::int64_t duration = c.duration_ns(leaf)[x], longest = c.longest_ns(leaf)[x];
         const std::uint32_t visits = c.visits(leaf)[x];
         if (duration == 0 && longest == 0 && visits == 0) continue;
-        rows += begin + paths[l] + states[x] + std::to_string(duration) + "," + std::to_string(longest) +
-                "," + std::to_string(visits) + "\n";
+        row[3] = job.all.states[StateId(x)].name;
+        row[4] = duration, row[5] = longest, row[6] = std::int64_t{visits};
+        if (taken = take(row); !taken) return false;
       }
     }
-    out.write(rows);
     if (job.progress)
       job.progress(static_cast<double>(c.index.value - first.value) /
                    static_cast<double>(last.value - first.value + 1));
-    return out.good();
+    return true;
   });
+  return read ? taken : read;
 }
 
-Status write_phases(const Job& job, OutFile& out) {
-  out.write("phase,name,label,begin_s,end_s,occurrence,current\n");
+const Table& phases_columns() {
+  static const Table table = {"phases",
+                              {{"phase", Kind::kInteger},
+                               {"name", Kind::kText},
+                               {"label", Kind::kText},
+                               {"begin_s", Kind::kMoment},
+                               {"end_s", Kind::kMoment},
+                               {"occurrence", Kind::kInteger},
+                               {"current", Kind::kYesNo}}};
+  return table;
+}
+
+Status write_phases(const Job& job, const TakeRow& take) {
   for (const store::PhaseRecord& p : job.all.phases) {
     if (p.end <= job.from || job.to <= p.begin) continue;
-    out.write(std::to_string(p.index) + "," + csv_field(p.name) + "," + csv_field(p.label) + "," +
-              since(job, p.begin.value) + "," + since(job, p.end.value) + "," + std::to_string(p.occurrence) +
-              (p.current ? ",TRUE\n" : ",FALSE\n"));
+    const Row row = {std::int64_t{p.index},      p.name,   p.label, p.begin, p.end,
+                     std::int64_t{p.occurrence}, p.current};
+    if (Status ok = take(row); !ok) return ok;
   }
   return {};
 }
 
 // As they went to --alerts: one JSON object a line, all of the run.
-Status write_alerts(const Job& job, OutFile& out) {
+void write_alert_lines(const Job& job, OutFile& out) {
   for (const store::AlertRecord& a : job.all.alerts) out.write(clean_utf8(a.json) + "\n");
-  return {};
 }
+
+constexpr const char* kAlerts = "alerts";
 
 }  // namespace
 
-const std::vector<std::string>& table_names() {
-  static const std::vector<std::string> names = {"cells", "partition", "phases", "alerts"};
-  return names;
+const std::vector<ArchiveTable>& archive_tables() {
+  static const std::vector<ArchiveTable> tables = {
+      {run_columns(), write_run},
+      {resources_columns(), write_resources},
+      {attributes_columns(), write_attributes},
+      {states_columns(), write_states},
+      {levels_columns(), write_levels},
+      {cells_columns(), write_cells, true},
+      {partition_columns(), write_partition, true},
+      {phases_columns(), write_phases, true},
+      {alerts_columns(), write_alerts, true},
+      {alert_resources_columns(), write_alert_resources},
+      {events_columns(), write_events},
+      {statistics_columns(), write_statistics},
+      {messages_columns(), write_messages},
+  };
+  return tables;
+}
+
+Result<std::vector<ArchiveTable>> wanted_tables(const ExportRequest& request, bool usual) {
+  std::vector<ArchiveTable> out;
+  const std::string names = request.table == "all" ? "" : request.table;
+  for (const ArchiveTable& t : archive_tables())
+    if (names.empty() && (t.usual || !usual || request.table == "all")) out.push_back(t);
+  for (std::size_t begin = 0; begin < names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    const std::string name = names.substr(begin, end - begin);
+    begin = end + 1;
+    std::string known;
+    for (const ArchiveTable& t : archive_tables()) known += t.table.name + std::string(", ");
+    const auto is_it = [&](const ArchiveTable& t) { return t.table.name == name; };
+    const auto at = std::find_if(archive_tables().begin(), archive_tables().end(), is_it);
+    if (at == archive_tables().end())
+      return fail(ErrorCode::kInvalidArgument,
+                  "--table " + clean_utf8(name) + ": no such table; there are " + known + "and all");
+    if (std::none_of(out.begin(), out.end(), is_it)) out.push_back(*at);
+  }
+  return out;
 }
 
 std::string table_file(const std::string& table) {
-  return table + (table == "alerts" ? ".jsonl" : ".csv");
+  return table + (table == kAlerts ? ".jsonl" : ".csv");
 }
 
 Result<LevelIndex> chosen_level(const Job& job, LevelIndex otherwise) {
@@ -98,11 +156,16 @@ Result<std::optional<std::pair<SliceIndex, SliceIndex>>> slices_of(const Job& jo
   return kept;
 }
 
-Status write_table(const Job& job, const std::string& table, OutFile& out) {
-  if (table == "cells") return write_cells(job, out);
-  if (table == "partition") return write_partition(job, out);
-  if (table == "phases") return write_phases(job, out);
-  return write_alerts(job, out);
+Status write_table(const Job& job, const ArchiveTable& table, OutFile& out) {
+  if (table.table.name == std::string_view(kAlerts)) return write_alert_lines(job, out), Status();
+  out.write(csv_head(table.table));
+  std::string line;
+  return table.write(job, [&](const Row& row) -> Status {
+    line.clear();
+    append_csv(table.table, row, job.all.run.begin, line);
+    out.write(line);
+    return out.good() ? Status() : fail(ErrorCode::kIo, "the writing ended");
+  });
 }
 
 }  // namespace margay::daemon::exporting

@@ -34,4 +34,8 @@ std::vector<RunAttribute> attributes_of_run(std::span<const model::Attributes> l
 // Views that show something else than the usual one, as View::parse() reads them; those of few groups first.
 std::vector<std::string> views_worth_trying(std::span<const model::Attributes> leaves);
 
+// Whether the run's resources have what the view's levels are made of. Errors: kInvalidArgument, a sentence
+// that names the attribute, and what it may have been.
+Status check_view(std::span<const model::Attributes> leaves, const model::View& view);
+
 }  // namespace margay::daemon
