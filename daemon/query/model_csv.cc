@@ -1,11 +1,13 @@
-// The other input: resource,slice,state,value.
+// The other input: resource,slice,state,value, or resource,time,state,value.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 
 #include "model_scan.h"
+#include "model_times.h"
 
 namespace margay::daemon::internal {
 namespace {
@@ -189,10 +191,15 @@ class CsvModel {
       const auto more = records_.next();
       if (!more) return tl::unexpected(more.error());
       if (!*more) break;
-      if (first && is_header()) continue;
+      if (first && is_header()) {
+        timed_ = records_.field(1) == "time";
+        continue;
+      }
       if (auto ok = take(); !ok) return tl::unexpected(ok.error());
     }
     if (entries_.empty()) return source_.wrong(records_.line(), "a header, and no rows");
+    if (timed_)
+      if (Status ok = number_times(); !ok) return tl::unexpected(ok.error());
     return build();
   }
 
@@ -206,14 +213,50 @@ class CsvModel {
            std::string_view(wrong) == "is not a number";
   }
 
+  Status take_slice(Entry& e) {
+    if (!read_integer(records_.field(1), e.slice) || e.slice < -kMostModelSlice || e.slice > kMostModelSlice)
+      return source_.wrong(e.line,
+                           "the slice, " + quoted(records_.field(1)) + ", is not an integer within +-2^53");
+    const std::int64_t low = entries_.empty() ? e.slice : std::min(first_, e.slice);
+    const std::int64_t high = entries_.empty() ? e.slice : std::max(last_, e.slice);
+    if (static_cast<std::uint64_t>(high - low) >= kMostModelSlices)
+      return source_.wrong(e.line,
+                           "slice " + std::to_string(e.slice) + " makes it " +
+                               std::to_string(high - low + 1) + " slices from " + std::to_string(low) +
+                               " to " + std::to_string(high) + ", at most " +
+                               std::to_string(kMostModelSlices),
+                           ErrorCode::kLimit);
+    first_ = low;
+    last_ = high;
+    return {};
+  }
+
+  // Which slice it is in is known once all times are.
+  Status take_time(Entry& e) {
+    if (read_seconds(records_.field(1), e.slice)) return {};
+    return source_.wrong(
+        e.line, "the time, " + quoted(records_.field(1)) + ", is not a number of seconds within +-4e9");
+  }
+
+  Status number_times() {
+    std::vector<TimeAtLine> times;
+    times.reserve(entries_.size());
+    for (const Entry& e : entries_) times.push_back({e.slice, e.line});
+    const auto steps = regular_steps(std::move(times), source_);
+    if (!steps) return tl::unexpected(steps.error());
+    for (Entry& e : entries_) e.slice = steps->slice_of(e.slice);
+    first_ = 0;
+    last_ = static_cast<std::int64_t>(steps->slices) - 1;
+    times_ = Model::Times{TimeNs(steps->from), TimeNs(steps->to), TimeNs()};
+    return {};
+  }
+
   Status take() {
     const std::uint64_t line = records_.line();
     Entry e{0, 0, 0, 0, line};
     if (records_.field(0).empty()) return source_.wrong(line, "no resource");
     if (records_.field(2).empty()) return source_.wrong(line, "no state");
-    if (!read_integer(records_.field(1), e.slice) || e.slice < -kMostModelSlice || e.slice > kMostModelSlice)
-      return source_.wrong(line,
-                           "the slice, " + quoted(records_.field(1)) + ", is not an integer within +-2^53");
+    if (Status ok = timed_ ? take_time(e) : take_slice(e); !ok) return ok;
     if (const char* wrong = read_value(records_.field(3), e.value))
       return source_.wrong(line, "the value, " + quoted(records_.field(3)) + ", " + wrong);
     const auto leaf = paths_.leaf(records_.field(0), line);
@@ -226,17 +269,6 @@ class CsvModel {
       return source_.wrong(line, "more than " + std::to_string(kMostModelStates) + " states",
                            ErrorCode::kLimit);
     e.state = state->second;
-    const std::int64_t low = entries_.empty() ? e.slice : std::min(first_, e.slice);
-    const std::int64_t high = entries_.empty() ? e.slice : std::max(last_, e.slice);
-    if (static_cast<std::uint64_t>(high - low) >= kMostModelSlices)
-      return source_.wrong(line,
-                           "slice " + std::to_string(e.slice) + " makes it " +
-                               std::to_string(high - low + 1) + " slices from " + std::to_string(low) +
-                               " to " + std::to_string(high) + ", at most " +
-                               std::to_string(kMostModelSlices),
-                           ErrorCode::kLimit);
-    first_ = low;
-    last_ = high;
     entries_.push_back(e);
     return {};
   }
@@ -251,6 +283,7 @@ class CsvModel {
     model.tree = std::move(*tree);
     model.state_names = std::move(state_names_);
     model.first_slice = SliceIndex(first_);
+    model.times = times_;
     model.slices = static_cast<std::size_t>(last_ - first_ + 1);
     model.states = model.state_names.size();
     const std::size_t leaves = model.leaves();
@@ -290,6 +323,8 @@ class CsvModel {
   std::vector<std::string> state_names_;
   std::vector<Entry> entries_;
   std::int64_t first_ = 0, last_ = 0;
+  bool timed_ = false;  // there are times where slices would be: entries have ns there, until all are read
+  std::optional<Model::Times> times_;
 };
 
 }  // namespace

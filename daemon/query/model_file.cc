@@ -110,6 +110,24 @@ DurationNs Model::begin_of(SliceIndex slice) const {
   return times->from - times->zero + DurationNs(static_cast<std::int64_t>(k * length / slices));
 }
 
+bool looks_like_model(std::string_view head) {
+  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
+  std::string_view line = head.substr(0, head.find('\n'));
+  if (line.find(',') != std::string_view::npos) return true;
+  int integers = 0;
+  while (!line.empty()) {
+    const std::size_t begin = std::min(line.find_first_not_of(" \t\r"), line.size());
+    line.remove_prefix(begin);
+    const std::size_t end = std::min(line.find_first_of(" \t\r"), line.size());
+    std::int64_t n = 0;
+    if (end > 0 && !internal::read_integer(line.substr(0, end), n)) return false;
+    integers += end > 0 ? 1 : 0;
+    line.remove_prefix(end);
+  }
+  return integers == 4;
+}
+
 Result<Model> parse_model(std::string_view text, const std::string& name, std::uint64_t memory_bytes) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const internal::Source source{name, memory_bytes};

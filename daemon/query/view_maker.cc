@@ -83,18 +83,19 @@ std::uint64_t table_bytes(const Model& model, partition::Operator op, std::uint6
 }  // namespace
 
 ViewMaker::ViewMaker(const store::Archive& archive, const Clock& clock, Options options)
-    : archive_(archive), clock_(clock), options_(options) {}
+    : ViewMaker(view_source(archive), clock, options) {}
+
+ViewMaker::ViewMaker(std::unique_ptr<const ViewSource> source, const Clock& clock, Options options)
+    : source_(std::move(source)), clock_(clock), options_(options) {}
 
 // What the archive holds now.
 Status ViewMaker::refresh() {
   const TimeNs begin = clock_.monotonic();
   if (resume_ && extent_ && (!options_.live || begin < refresh_at_)) return {};
   extent_.reset();
-  store::LoadBounds bounds;  // of the past, nothing is needed here
-  bounds.alert_bytes = bounds.phase_bytes = bounds.signature_bytes = 0;
-  auto resume = archive_.load(bounds);
+  auto resume = source_->load();
   if (!resume) return tl::unexpected(resume.error());
-  auto extent = zoom_extent(archive_, *resume);
+  auto extent = source_->extent(*resume);
   if (!extent) return tl::unexpected(extent.error());
   const std::size_t leaves = resume->leaves.size();
   // A leaf may say more of itself later; of very many that is not looked for.
@@ -205,7 +206,7 @@ Result<Zoomed> ViewMaker::read(const ViewRequest& request, const Place& place, c
   wishes.memory_bytes = options_.memory_bytes / 2;
   wishes.events_patience = options_.events_patience;
   wishes.go_on = go_on;
-  auto zoomed = read_view_model(request, place.stretch, archive_, *resume_, wishes, clock_);
+  auto zoomed = read_view_model(request, place.stretch, *source_, *resume_, wishes, clock_);
   if (zoomed && bytes_of(zoomed->model) > options_.memory_bytes / 4)
     return fail(ErrorCode::kLimit,
                 "slices: the cells of this stretch take more memory than a view may; ask for "
@@ -260,7 +261,7 @@ Status ViewMaker::search(Made& made, const GoOn& go_on) {
 // Where nobody asked for a p, what was told of the stretch is to be seen.
 std::vector<wire::Alert> ViewMaker::told_of(const ViewRequest& request, const Place& place) const {
   if (request.p || request.cuts != partition::Operator::kSpatiotemporal) return {};
-  const auto alerts = archive_.alerts();
+  const auto alerts = source_->alerts();
   return alerts ? told_in(*alerts, place.stretch.from, place.stretch.to) : std::vector<wire::Alert>();
 }
 
@@ -307,8 +308,8 @@ void ViewMaker::add_visits(const ViewRequest& request, const Place& place, const
   const TimeNs until = clock_.monotonic() + options_.events_patience;
   const auto still = [&] { return go_on() && clock_.monotonic() < until; };
   const int notes = answer.notes_size();
-  Status read = put_visits(archive_, *resume_, request, still, answer);
-  if (read && answer.has_visits()) read = put_messages(archive_, *resume_, request, still, answer);
+  Status read = put_visits(*source_->events(), *resume_, request, still, answer);
+  if (read && answer.has_visits()) read = put_messages(*source_->events(), *resume_, request, still, answer);
   if (!read) answer.add_notes("single visits cannot be read: " + clean_utf8(read.error().message));
   if (answer.ByteSizeLong() > options_.limits.bytes) {
     answer.clear_visits(), answer.clear_annotations(), answer.clear_messages();
@@ -354,7 +355,8 @@ Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewR
                         (place.with_tables > 0 ? std::to_string(place.with_tables) + " and fewer"
                                                : "what is below a node"));
   }
-  if (request.visits > 0 && picture_of_time(request)) add_visits(request, place, go_on, *answer);
+  if (request.visits > 0 && picture_of_time(request) && source_->events() != nullptr)
+    add_visits(request, place, go_on, *answer);
   if (!go_on()) return fail(ErrorCode::kTimeout, "ended");
   auto out = std::make_shared<const wire::ViewAnswer>(std::move(*answer));
   answers_.put(key, out, out->ByteSizeLong());
@@ -398,10 +400,11 @@ std::shared_ptr<const wire::ViewAnswer> ViewMaker::answer(const ViewRequest& req
 wire::EventsAnswer ViewMaker::events(const EventPageRequest& request, const GoOn& go_on) {
   try {
     if (Status ok = refresh(); !ok) return events_error(0, ok.error().message);
+    if (source_->events() == nullptr) return events_error(0, "this is a model: it has no single events");
     EventPageRequest bounded = request;
     bounded.list.most_held =
         std::min(request.list.most_held, options_.memory_bytes / 2 / sizeof(trace::Occurrence));
-    return answer_events(archive_, *resume_, *extent_, bounded, clock_, go_on);
+    return answer_events(*source_->events(), *resume_, *extent_, bounded, clock_, go_on);
   } catch (const std::bad_alloc&) {
     return events_error(0, "the system refused the memory that this page takes; ask for fewer rows");
   }

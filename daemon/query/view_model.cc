@@ -165,9 +165,8 @@ SlicesThatFit slices_that_fit(const ViewRequest& request, const store::Resume& r
   return {std::min(fit.most, there.most), std::min(fit.with_tables, there.with_tables)};
 }
 
-Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretch,
-                               const store::Archive& archive, const store::Resume& resume,
-                               const ModelWishes& wishes, const Clock& clock) {
+Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretch, const ViewSource& source,
+                               const store::Resume& resume, const ModelWishes& wishes, const Clock& clock) {
   const auto at = [](TimeNs t) { return "@" + std::to_string(t.value); };
   ZoomRequest zoom_request;
   zoom_request.input = kInput;
@@ -190,7 +189,7 @@ Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretc
     patient = !events || clock.monotonic() < until;
     return patient && still();
   };
-  auto out = zoom(zoom_request, archive, resume);
+  auto out = source.zoom(zoom_request, resume);
   if (!out && !patient && still()) {
     const std::string why =
         "reading the events of this stretch takes longer than " + config::to_text(wishes.events_patience);
@@ -198,7 +197,7 @@ Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretc
       return fail(ErrorCode::kLimit, "measure: " + why + "; ask for a shorter one");
     zoom_request.level = config::to_text(resume.run.levels[0]);
     zoom_request.go_on = still;
-    out = zoom(zoom_request, archive, resume);
+    out = source.zoom(zoom_request, resume);
     if (out)
       out->notes.push_back(why + ": where a boundary cuts a slice of " + *zoom_request.level +
                            ", its times are spread in proportion");

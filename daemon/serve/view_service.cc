@@ -37,7 +37,10 @@ wire::ControlReply control_reply(ViewReply&& reply) {
 }
 
 ViewService::ViewService(const store::Archive& archive, const Clock& clock, Options options)
-    : clock_(clock), options_(std::move(options)), maker_(archive, clock, options_.maker) {}
+    : ViewService(view_source(archive), clock, std::move(options)) {}
+
+ViewService::ViewService(std::unique_ptr<const ViewSource> source, const Clock& clock, Options options)
+    : clock_(clock), options_(std::move(options)), maker_(std::move(source), clock, options_.maker) {}
 
 ViewService::~ViewService() {
   stop();

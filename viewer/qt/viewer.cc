@@ -141,10 +141,12 @@ Result<scene::Subject> subject_of(const Wanted& w, bool archive, const Session& 
     if (archive && bounds && bounds->to > bounds->from) s.time = bounds;
     return s;
   }
-  // As the time axis counts: from the run's begin.
+  // As the time axis counts: from the run's begin. A model begins at a time of its own, and counts from 0.
   TimeNs zero = bounds ? bounds->from : TimeNs();
   if (const wire::Report* r = session.report(); r != nullptr && r->slice_ns() > 0)
-    zero = slice_begin(slice_of(zero, DurationNs(r->slice_ns())), DurationNs(r->slice_ns()));
+    zero = r->has_replay() && r->run_begin_ns() != r->replay().begin_ns()
+               ? TimeNs(r->run_begin_ns())
+               : slice_begin(slice_of(zero, DurationNs(r->slice_ns())), DurationNs(r->slice_ns()));
   scene::TimeRange range = bounds.value_or(scene::TimeRange{});
   if (w.from) range.from = zero + *w.from;
   if (w.to) range.to = zero + *w.to;

@@ -102,7 +102,7 @@ const Table& events_columns() {
                                {"value", Kind::kReal},
                                {"began_before", Kind::kYesNo},
                                {"goes_on", Kind::kYesNo}},
-                              {"begin_s", "resource, begin_s", "name"}};
+                              {"begin_s", "resource, begin_s"}};
   return table;
 }
 

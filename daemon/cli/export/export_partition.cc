@@ -10,7 +10,8 @@ namespace {
 // Above this many slices a coarser level is taken, unless --level says which: the tables grow with the
 // square.
 constexpr std::int64_t kManySlices = 512;
-constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;       // of the values
+constexpr std::uint64_t kTableMemory = std::uint64_t{1} << 29;  // beyond it the solution does without tables
 
 Result<LevelIndex> level_for(const Job& job) {
   LevelIndex best(0);
@@ -106,7 +107,8 @@ Status write_partition(const Job& job, const TakeRow& take) {
   options.tree = model->tree;
   options.states = model->states;
   options.first_slice = model->first_slice;
-  options.memory_budget_bytes = kMemory;
+  options.memory_budget_bytes =
+      std::clamp(partition::Batch::least_memory(options, model->slices), kTableMemory, kMemory);
   auto batch = partition::Batch::create(std::move(options), columns);
   if (!batch)
     return fail(batch.error(), "partition of " + std::to_string(model->slices) +

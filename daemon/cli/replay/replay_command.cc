@@ -27,6 +27,7 @@
 #include "margay/settings/units.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/text/text.h"
+#include "replay_model.h"
 
 namespace margay::daemon {
 namespace {
@@ -396,7 +397,9 @@ is named. Flags ask "what if": another slice, p, operator, time range. The archi
 
 Exit code: 0; 1 if the archive is damaged or the alerts file cannot be written; 2 if the call is
 wrong; 128 + N if signal N ended it.)");
-  command.add_option("archive", r.archive, "directory of an archive, or a trace (margay import --help)")
+  command
+      .add_option("archive", r.archive,
+                  "directory of an archive, or a trace (margay import --help); with --serve also a model")
       ->required();
   auto* slice =
       command
@@ -472,6 +475,12 @@ Result<std::shared_ptr<Planes>> measure(const store::Archive& archive, const sto
   return std::shared_ptr<Planes>(std::move(*planes));
 }
 
+void end_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaction(s, &action, nullptr);
+}
+
 int replay_archive(const ReplayRequest& r) {
   const auto archive = store::Archive::open(r.archive, store::Mode::kBeside);
   if (!archive) return complain(archive.error().message), archive.error().code == ErrorCode::kCorrupt ? 1 : 2;
@@ -481,9 +490,7 @@ int replay_archive(const ReplayRequest& r) {
     static_cast<void>(complain(r.archive + ": is being written; this is what it holds now"));
   auto wanted = wishes(r, resume->run);
   if (!wanted) return complain(wanted.error().message);
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaction(s, &action, nullptr);
+  end_on_signals();
   const WhatIf& what_if = wanted->what_if;
   ResampleRequest resampling;
   resampling.slice = what_if.slice.value_or(resume->run.levels[0]);
@@ -550,6 +557,12 @@ int replay_command(const ReplayRequest& asked) {
   const ReplayRequest& r = *request;
   std::error_code error;
   if (r.archive != "-" && !std::filesystem::is_regular_file(r.archive, error)) return replay_archive(r);
+  if (r.archive != "-" && is_model_file(r.archive)) {
+    end_on_signals();
+    const Status served = serve_model(r, g_stop);
+    if (!served) return complain(served.error().message);
+    return g_stop ? 128 + g_signal : 0;
+  }
   // A trace: its model is what is wanted, at this slice, and only for now.
   Scratch scratch;
   if (const auto ok = scratch.make(); !ok) return complain(ok.error().message);

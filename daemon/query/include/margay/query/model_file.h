@@ -5,6 +5,13 @@
 //            H parents                      nodes 0 to S-1 are the leaves; the root's parent is -1
 //            S*T*X values                   by leaf, then slice, then state
 //     CSV    resource,slice,state,value     RFC 4180, with or without a header; what is missing is 0
+//            resource,time,state,value      the same, with this header: the slice is the one that begins at
+//                                           `time`, seconds, of any number of digits
+//
+// Times lie a step apart from each other, or several: the step is the mean of the smallest differences (all
+// that are less than one and a half times the smallest), and no time may be off by more than a hundredth of
+// it. A slice lasts from its time to the next; the model has `times`, counted from 0. A single time is a
+// slice of one second.
 //
 // Values are finite and not negative. Where a row (the states of one leaf in one slice) sums to more than 1,
 // all values are divided by the largest such sum, `unit`: the measures of partition.h are linear in the
@@ -35,6 +42,7 @@ inline constexpr std::uint64_t kMostModelStates = 65536;
 inline constexpr std::size_t kMostModelDepth = 64;          // CSV: names in a path
 inline constexpr std::size_t kMostModelField = 4096;        // CSV: bytes of a field
 inline constexpr std::int64_t kMostModelSlice = 1ll << 53;  // CSV: slices lie within -this to this
+inline constexpr double kMostModelSeconds = 4e9;            // CSV: times lie within -this to this
 inline constexpr double kMostModelValue = 1e280;            // so that no sum and no measure overflows
 
 struct Model {
@@ -84,6 +92,10 @@ void normalise(Model& model);
 
 // `name` begins the errors. The values may take memory_bytes.
 Result<Model> parse_model(std::string_view text, const std::string& name, std::uint64_t memory_bytes);
+
+// Whether a file that begins with these bytes can be meant as a model: its first line has a comma, or is of
+// four integers.
+bool looks_like_model(std::string_view head);
 
 // The bytes of a file; of standard input for "-". Errors: kNotFound, kIo, and kLimit beyond `most` bytes.
 Result<std::string> read_input(const std::string& path, std::uint64_t most);

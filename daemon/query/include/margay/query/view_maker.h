@@ -9,7 +9,7 @@
 // quarters else. Answers are kept beside that, 32 of 32 MiB at most, lists of single visits (16 MiB), and
 // what the archive's load() tells.
 //
-// Thread safety: none; belongs to one thread. `archive` may be written by others. Errors are answers
+// Thread safety: none; belongs to one thread. An archive may be written by others. Errors are answers
 // (ViewAnswer::error); memory that the system refuses is one, too.
 #pragma once
 
@@ -25,6 +25,7 @@
 #include "margay/partition/set_apart.h"
 #include "margay/partition/significant.h"
 #include "margay/query/choose_p.h"
+#include "margay/query/view_source.h"
 #include "margay/store/archive.h"
 #include "margay/wire/alert.pb.h"
 #include "view_answer.h"
@@ -48,8 +49,10 @@ class ViewMaker {
   // False ends what is going on. Asked often.
   using GoOn = std::function<bool()>;
 
-  // Both must outlive it.
+  // Archive and clock must outlive it.
   ViewMaker(const store::Archive& archive, const Clock& clock, Options options);
+  // Of what is no archive. REQUIRES: a source; not `live`.
+  ViewMaker(std::unique_ptr<const ViewSource> source, const Clock& clock, Options options);
 
   // The answer, with token 0; null if `go_on` ended it.
   std::shared_ptr<const wire::ViewAnswer> answer(const ViewRequest& request, const GoOn& go_on);
@@ -107,7 +110,7 @@ class ViewMaker {
                                  bool picture, const GoOn& go_on);
   void plan_ahead(const ViewRequest& request, const Place& place, const wire::ViewAnswer& answer);
 
-  const store::Archive& archive_;
+  const std::unique_ptr<const ViewSource> source_;
   const Clock& clock_;
   const Options options_;
   std::optional<store::Resume> resume_;

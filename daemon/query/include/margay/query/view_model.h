@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "margay/query/view_source.h"
 #include "margay/query/zoom.h"
 #include "margay/store/archive.h"
 #include "view_question.h"
@@ -56,8 +57,7 @@ struct ModelWishes {
   DurationNs events_patience = seconds(5);
   std::function<bool()> go_on;  // empty: to the end
 };
-Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretch,
-                               const store::Archive& archive, const store::Resume& resume,
-                               const ModelWishes& wishes, const Clock& clock);
+Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretch, const ViewSource& source,
+                               const store::Resume& resume, const ModelWishes& wishes, const Clock& clock);
 
 }  // namespace margay::daemon

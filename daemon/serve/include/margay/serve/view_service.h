@@ -71,6 +71,8 @@ class ViewService {
 
   // `archive` and `clock` must outlive it. No thread yet.
   ViewService(const store::Archive& archive, const Clock& clock, Options options);
+  // Of what is no archive; of the thread from here on.
+  ViewService(std::unique_ptr<const ViewSource> source, const Clock& clock, Options options);
   ~ViewService();
   ViewService(const ViewService&) = delete;
   ViewService& operator=(const ViewService&) = delete;
