@@ -192,7 +192,8 @@ class CsvModel {
       if (!more) return tl::unexpected(more.error());
       if (!*more) break;
       if (first && is_header()) {
-        timed_ = records_.field(1) == "time";
+        timed_ = records_.field(0) == "resource" && records_.field(1) == "time" &&
+                 records_.field(2) == "state" && records_.field(3) == "value";
         continue;
       }
       if (auto ok = take(); !ok) return tl::unexpected(ok.error());

@@ -15,7 +15,7 @@ const std::vector<PictureName>& picture_names() {
 
 void add_picture_options(CLI::App& app, PictureOptions& o) {
   app.add_option("what", o.what,
-                 "name of a run, directory of an archive, 'example', which is shipped, or a link "
+                 "a run's name, an archive, 'example' (shipped), model.csv, or a link "
                  "(margay://night#t=14.9-15.1) (default: the newest run here)");
   auto* connect = app.add_option("--connect", o.connect,
                                  "a daemon on another machine: its listen.control, e.g. tcp://head:7413")

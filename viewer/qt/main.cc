@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
   margay-viewer night              a run by its name (margay runs lists the names)
   margay-viewer night.margay       the archive of a run
   margay-viewer example            the archive that is shipped
+  margay-viewer model.csv          a model of your own: resource,time,state,value (margay partition)
   margay-viewer night.margay --render picture.png --from 12 --to 30    a picture, without a display)",
       "margay-viewer");
   margay::text::use_help_page(app);

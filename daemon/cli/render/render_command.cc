@@ -27,16 +27,16 @@ int complain(const std::string& sentence) {
 
 void add_render_command(CLI::App& command, RenderRequest& r) {
   command.description(
-      R"(Write a picture of a run or an archive, as the viewer shows it (no display is needed): the optimal
-partition over time and hierarchy, phases, alerts, time in each state. An archive is drawn whole, a
-running job with its newest slices.
+      R"(Write a picture of a run, an archive or a model, as the viewer shows it (no display is needed): the
+optimal partition over time and hierarchy, phases, alerts, time in each state. An archive is drawn
+whole, a running job with its newest slices.
 
   margay render example -o example.png                   the archive that is shipped
   margay render night.margay -o night.svg                for print; .csv: the numbers as a table
   margay render night.margay -o a.png --from 90 --to 3min --node /node7    a part of it
   margay render night.margay -o curve.png --picture curve      which p there are, what each keeps
   margay render night.margay -o bars.csv --picture bars        each state's time, over time
-  margay render -o now.png --dark --size 3840x2160       the newest run here
+  margay render model.csv -o model.png --dark --size 3840x2160    what margay partition reads
 
 Exit code: 0; 1 if the input cannot be read or the file cannot be written; 2 if the call is wrong,
 or the viewer is not installed.)");

@@ -172,6 +172,61 @@ TEST(ModelCsv, AHeaderIsWordsWhereNumbersBelong) {
   expect_error("resource,slice,state,value\n", "m:1: a header, and no rows");
 }
 
+TEST(ModelCsv, TimesAreSlicesOfAStep) {
+  const std::string head = "resource,time,state,value\n";
+  // In any order, some of them missing.
+  const Model m = model_of(head + "/a,100.75,s,1\n/a,100.25,s,0.5\n/b,100.5,s,0.25\n/b,102,s,0.75\n");
+  EXPECT_EQ(m.first_slice, SliceIndex(0));
+  EXPECT_EQ(m.slices, 8u);
+  ASSERT_TRUE(m.times);
+  EXPECT_EQ(m.times->from, TimeNs(100'250'000'000));
+  EXPECT_EQ(m.times->to, TimeNs(102'250'000'000));
+  EXPECT_EQ(m.times->zero, TimeNs());
+  const std::vector<double> values = {0.5, 0, 0, 0.25, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.75};
+  EXPECT_EQ(m.values, values);
+  // Times since 1970 have all their digits; those before 0 are times, too.
+  EXPECT_EQ(model_of(head + "/a,1700000000.000000001,s,1\n/a,1700000000.100000001,s,1\n").times->from,
+            TimeNs(1'700'000'000'000'000'001));
+  EXPECT_EQ(model_of(head + "/a,-1.5,s,1\n/a,-1e0,s,1\n/a,-.5,s,1\n").times->from, TimeNs(-1'500'000'000));
+  EXPECT_EQ(model_of(head + "/a,-1.5,s,1\n/a,-1e0,s,1\n/a,-.5,s,1\n").times->to, TimeNs());
+  // A single one is a second long.
+  EXPECT_EQ(model_of(head + "/a,7,s,1\n").times->to, TimeNs(8'000'000'000));
+}
+
+TEST(ModelCsv, TimesMayBeRounded) {
+  std::string text = "resource,time,state,value\n";
+  for (int k = 0; k < 3000; ++k) {
+    char line[64];
+    std::snprintf(line, sizeof line, "/a,%.3f,s,%d\n", k / 3.0, k % 2);
+    text += line;
+  }
+  const Model m = model_of(text);
+  EXPECT_EQ(m.slices, 3000u);
+  for (std::size_t k = 0; k < m.slices; ++k) ASSERT_EQ(m.values[k], static_cast<double>(k % 2)) << k;
+}
+
+TEST(ModelCsv, TimesThatAreNotRegularAreNamed) {
+  const std::string head = "resource,time,state,value\n";
+  expect_error(head + "/a,0,s,1\n/a,1,s,1\n/a,2.5,s,1\n/a,4,s,1\n",
+               "m:4: the time 2.5 s is not a whole number of steps of 1 s");
+  expect_error(head + "/a,0,s,1\n/a,x,s,1\n", "m:3: the time, 'x', is not a number of seconds");
+  expect_error(head + "/a,nan,s,1\n", "m:2: the time, 'nan'");
+  expect_error(head + "/a,5e9,s,1\n", "m:2: the time, '5e9'");
+  expect_error(head + "/a,1,s,1\n/a,1.0,s,1\n",
+               "m:3: '/a', slice 0: this state has a value already, in line 2");
+  expect_error(head + "/a,0,s,1\n/a,0.001,s,1\n/a,1e6,s,1\n",
+               "m:4: ", "are more than 1000000 steps of 0.001 s");
+}
+
+TEST(ModelFile, LooksLikeAModel) {
+  for (const char* yes :
+       {"resource,slice,state,value\n", "\xEF\xBB\xBF\n a,1,s,2", "4 3 2 7\n4 4", " 1 1 1 1"})
+    EXPECT_TRUE(looks_like_model(yes)) << yes;
+  for (const char* no :
+       {"", "\n\n", "%EventDef PajeDefineContainerType 0\n", "1 2 3\n4", "1 2 3 x", "{\"a\": 1}"})
+    EXPECT_FALSE(looks_like_model(no)) << no;
+}
+
 TEST(ModelCsv, MistakesOfTheRows) {
   const std::string head = "resource,slice,state,value\n/a/b,0,s,1\n";
   const std::pair<const char*, const char*> mistakes[] = {
