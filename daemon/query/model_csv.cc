@@ -236,7 +236,7 @@ class CsvModel {
   Status take_time(Entry& e) {
     if (read_seconds(records_.field(1), e.slice)) return {};
     return source_.wrong(
-        e.line, "the time, " + quoted(records_.field(1)) + ", is not a number of seconds within +-4e9");
+        e.line, "the time, " + quoted(records_.field(1)) + ", is not a number of seconds within +-2.5e9");
   }
 
   Status number_times() {

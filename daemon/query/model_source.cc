@@ -1,6 +1,6 @@
 // A model of somebody's own, looked at as a run is: any stretch of it, in any number of slices.
 #include <algorithm>
-#include <limits>
+#include <cstdlib>
 #include <utility>
 
 #include "margay/query/view_source.h"
@@ -14,7 +14,8 @@ namespace {
 
 using slicer::Grid;
 
-constexpr DurationNs kSlice = seconds(1);  // where the model says nothing of times
+constexpr DurationNs kSlice = seconds(1);          // where the model says nothing of times
+constexpr std::int64_t kFarthest = 2'500'000'000;  // slices that begin beyond are counted from 0
 
 // The names from below the root down to a leaf.
 model::Attributes path_attributes(const Model& m, std::size_t position) {
@@ -36,7 +37,8 @@ class ModelSource : public ViewSource {
   Status look(const std::string& name) {
     const auto count = static_cast<std::int64_t>(model_.slices);
     slice_ = kSlice;
-    SliceIndex first(0);
+    SliceIndex first = kFarthest < std::abs(model_.first_slice.value) ? SliceIndex(0) : model_.first_slice;
+    zero_ = TimeNs();  // slice k begins at k seconds
     if (model_.times) {
       // Whole nanoseconds: boundaries of a step that is none are off by one a slice at most.
       slice_ = DurationNs(std::max<std::int64_t>(1, (model_.times->to - model_.times->from).value / count));
@@ -47,7 +49,7 @@ class ModelSource : public ViewSource {
     to_ = slice_begin(first + count, slice_);
     resume_.run.run = name;
     // Slices begin at multiples of their duration: where the model's do not, all times are moved alike.
-    zero_ = model_.times ? model_.times->zero + (from_ - model_.times->from) : from_;
+    if (model_.times) zero_ = model_.times->zero + (from_ - model_.times->from);
     resume_.run.begin = zero_;
     resume_.run.end = to_;
     resume_.run.levels = {slice_};

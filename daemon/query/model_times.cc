@@ -10,7 +10,8 @@ namespace margay::daemon::internal {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr double kOff = 0.01;  // of a step
+constexpr std::int64_t kLongest = 4 * kSecond * kSecond;  // with a step behind it, no sum of them overflows
+constexpr double kOff = 0.01;                             // of a step
 constexpr double kStillOneStep = 1.5;
 
 std::string seconds_of(double ns) {
@@ -76,6 +77,11 @@ Result<Steps> regular_steps(std::vector<TimeAtLine> times, const Source& source)
       times.end());
   const std::int64_t from = times.front().ns, length = times.back().ns - from;
   if (times.size() == 1) return Steps{from, from + kSecond, 1};
+  if (length > kLongest)
+    return source.wrong(times.back().line,
+                        "times from " + seconds_of(static_cast<double>(from)) + " to " +
+                            seconds_of(static_cast<double>(times.back().ns)) + " s are more than 4e9 s apart",
+                        ErrorCode::kLimit);
   const double rough = step_of(times);
   const double count = std::round(static_cast<double>(length) / rough);
   if (count + 1 > static_cast<double>(kMostModelSlices))

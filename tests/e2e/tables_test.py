@@ -135,9 +135,9 @@ class Tables(E2eTest):
             with open(os.path.join(self.place, "tables", what + ".csv"), encoding="utf-8", newline="") as file:
                 self.assertEqual(file.read(), done.stdout)
         # What statistics say is what their events sum to.
-        self.assertEqual(db.execute("""SELECT name, resource, COUNT(*), SUM(duration_ns), MAX(duration_ns) FROM events
+        self.assertEqual(db.execute("""SELECT name, resource, COUNT(*), SUM(duration_ns), MIN(duration_ns), MAX(duration_ns) FROM events
                                        WHERE kind = 'state' AND calls = 1 GROUP BY name, resource""").fetchall(),
-                         db.execute("""SELECT name, resource, count, total_ns, longest_ns FROM statistics
+                         db.execute("""SELECT name, resource, count, total_ns, shortest_ns, longest_ns FROM statistics
                                        WHERE single = count GROUP BY name, resource""").fetchall())
         return db
 

@@ -375,6 +375,8 @@ void models() {
   put("cycle", "3 2 2 6\n3 3 5 4 3 -1\n");
   put("csv",
       "resource,slice,state,value\n/a/y/2,5,run,0.25\n/b/z,5,wait,0.5\n/a/x,6,run,1\n/a/y/1,5,wait,0.75\n");
+  put("csv-times",
+      "resource,time,state,value\n/a/y/2,100.5,run,0.25\n/b/z,100.25,wait,0.5\n/a/x,101,run,1\n");
   put("csv-quoted", "\"/a/x,\"\"1\"\"\" , -3 ,\"two\nlines\",1\r\n\r\nb//c/,-1,s,0.5\r\n/b/c,-3,s,12\n");
   put("csv-twice", "/a,0,s,1\n/b,0,s,1\n/a,0,s,1\n");
   put("csv-inner", "/a/b,0,s,1\n/a,0,s,1\n");

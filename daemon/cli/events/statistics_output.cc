@@ -79,7 +79,8 @@ const Table& statistics_columns() {
                                {"longest_begin_s", Kind::kMoment},
                                {"longest_resource", Kind::kText},
                                {"single", Kind::kInteger},
-                               {"untimed", Kind::kInteger}},
+                               {"untimed", Kind::kInteger},
+                               {"shortest_ns", Kind::kInteger}},
                               {"resource", "name"}};
   return table;
 }
@@ -99,6 +100,7 @@ void statistics_fields(const EventSummary& s, Row& to) {
   to.emplace_back(s.longest_resource);
   to.emplace_back(s.lengths.single());
   to.emplace_back(s.untimed);
+  to.push_back(field_if(s.lengths.single() > 0, s.lengths.quantile(0)));
 }
 
 std::string statistics_csv(const std::vector<EventSummary>& summaries, TimeNs zero) {

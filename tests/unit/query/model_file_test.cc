@@ -189,6 +189,7 @@ TEST(ModelCsv, TimesAreSlicesOfAStep) {
             TimeNs(1'700'000'000'000'000'001));
   EXPECT_EQ(model_of(head + "/a,-1.5,s,1\n/a,-1e0,s,1\n/a,-.5,s,1\n").times->from, TimeNs(-1'500'000'000));
   EXPECT_EQ(model_of(head + "/a,-1.5,s,1\n/a,-1e0,s,1\n/a,-.5,s,1\n").times->to, TimeNs());
+  EXPECT_EQ(model_of(head + "/a,-1.5e9,s,1\n/a,2.5e9,s,1\n").times->to, TimeNs(6'500'000'000'000'000'000));
   // A single one is a second long.
   EXPECT_EQ(model_of(head + "/a,7,s,1\n").times->to, TimeNs(8'000'000'000));
 }
@@ -211,7 +212,9 @@ TEST(ModelCsv, TimesThatAreNotRegularAreNamed) {
                "m:4: the time 2.5 s is not a whole number of steps of 1 s");
   expect_error(head + "/a,0,s,1\n/a,x,s,1\n", "m:3: the time, 'x', is not a number of seconds");
   expect_error(head + "/a,nan,s,1\n", "m:2: the time, 'nan'");
-  expect_error(head + "/a,5e9,s,1\n", "m:2: the time, '5e9'");
+  expect_error(head + "/a,3e9,s,1\n", "m:2: the time, '3e9'");
+  expect_error(head + "/a,2.5e9,s,1\n/a,-2.5e9,s,1\n",
+               "m:2: times from -2.5e+09 to 2.5e+09 s are more than 4e9 s apart");
   expect_error(head + "/a,1,s,1\n/a,1.0,s,1\n",
                "m:3: '/a', slice 0: this state has a value already, in line 2");
   expect_error(head + "/a,0,s,1\n/a,0.001,s,1\n/a,1e6,s,1\n",

@@ -150,6 +150,15 @@ TEST(ModelView, TimesAreTheModels) {
   EXPECT_EQ(a.boundaries(0), 0);
   EXPECT_EQ(a.boundaries(40), 40'000'000'000);
   EXPECT_EQ(a.zero_ns(), 0);
+  Viewed later("resource,slice,state,value\n/a,-2,s,1\n/b,7,s,1\n");
+  a = later.answer(whole(-3'000'000'000, 9'000'000'000));
+  EXPECT_EQ(a.boundaries(0), -2'000'000'000);
+  EXPECT_EQ(a.boundaries(a.boundaries_size() - 1), 8'000'000'000);
+  EXPECT_EQ(a.zero_ns(), 0);
+  Viewed far("resource,slice,state,value\n/a,9007199254740992,s,1\n");
+  a = far.answer(whole(0, 9'000'000'000));
+  EXPECT_EQ(a.error(), "");
+  EXPECT_EQ(a.boundaries(1), 1'000'000'000);
 }
 
 TEST(ModelView, ACloserLookAndFiltersAreOfTheSameCells) {

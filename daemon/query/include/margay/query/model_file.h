@@ -42,7 +42,7 @@ inline constexpr std::uint64_t kMostModelStates = 65536;
 inline constexpr std::size_t kMostModelDepth = 64;          // CSV: names in a path
 inline constexpr std::size_t kMostModelField = 4096;        // CSV: bytes of a field
 inline constexpr std::int64_t kMostModelSlice = 1ll << 53;  // CSV: slices lie within -this to this
-inline constexpr double kMostModelSeconds = 4e9;            // CSV: times lie within -this to this
+inline constexpr double kMostModelSeconds = 2.5e9;          // CSV: times lie within -this to this
 inline constexpr double kMostModelValue = 1e280;            // so that no sum and no measure overflows
 
 struct Model {

@@ -30,9 +30,9 @@ class ViewSource {
 // `archive` must outlive it.
 std::unique_ptr<ViewSource> view_source(const store::Archive& archive);
 // A model that was read from a file (model_file.h), and what it is called. Its slices lie at its own times
-// where it has any, else each lasts for a second, and the first begins at 0. Paths of resources are the
-// attributes path1, path2 ...; where it has no names, these are of "node 5" and "leaf 3". Errors: kLimit
-// (more states than a run may have, or their names are too long).
+// where it has any, else slice k lasts for the second that begins at k s (within +-2.5e9). Paths of resources
+// are the attributes path1, path2 ...; where it has no names, these are of "node 5" and "leaf 3". Errors:
+// kLimit (more states than a run may have, or their names are too long).
 Result<std::unique_ptr<ViewSource>> view_source(Model model, const std::string& name);
 
 }  // namespace margay::daemon
