@@ -1,5 +1,6 @@
 // Tables of what a run is: itself, its resources, states and levels, its alerts.
 #include <algorithm>
+#include <cmath>
 
 #include "export_parts.h"
 #include "margay/alert/alert.h"
