@@ -17,7 +17,6 @@
 #include "margay/query/run_views.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
-#include "margay/wire/view_words.h"
 #include "paje_writer.h"
 #include "progress_line.h"
 
@@ -77,13 +76,6 @@ std::string wrong_call(const ExportRequest& r) {
   if (r.format == "sqlite" && r.output == "-")
     return "--format sqlite writes a file, not standard output: give --output FILE";
   return {};
-}
-
-Result<model::View> view_of(const std::string& text) {
-  const auto words = wire::read_view(text);
-  auto view = words ? model::View::parse(words->levels(), words->groups()) : tl::unexpected(words.error());
-  if (!view) return fail(view.error(), "--view " + text);
-  return view;
 }
 
 }  // namespace
