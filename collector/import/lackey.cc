@@ -13,14 +13,12 @@ using memory::Access;
 using memory::Kind;
 using memory::Line;
 
-constexpr std::array<std::int8_t, 256> kDigits = [] {
-  std::array<std::int8_t, 256> out{};
-  out.fill(-1);
-  for (int i = 0; i < 10; ++i) out[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
-  for (int i = 0; i < 6; ++i) {
-    out[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(10 + i);
-    out[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(10 + i);
-  }
+constexpr std::uint8_t kNoDigit = 16;
+constexpr std::array<std::uint8_t, 256> kDigits = [] {
+  std::array<std::uint8_t, 256> out{};
+  out.fill(kNoDigit);
+  for (std::uint8_t i = 0; i < 10; ++i) out[std::size_t{'0'} + i] = i;
+  for (std::uint8_t i = 10; i < 16; ++i) out[std::size_t{'a'} + i - 10] = out[std::size_t{'A'} + i - 10] = i;
   return out;
 }();
 
@@ -32,8 +30,8 @@ constexpr std::array<std::int8_t, 256> kDigits = [] {
   if (at != end && end[-1] == '\r') --end;
   const char* const begin = at;
   std::uint64_t value = 0;
-  for (int digit; at != end && (digit = kDigits[static_cast<unsigned char>(*at)]) >= 0; ++at)
-    value = value << 4 | static_cast<std::uint64_t>(digit);
+  for (std::uint8_t digit; at != end && (digit = kDigits[static_cast<unsigned char>(*at)]) != kNoDigit; ++at)
+    value = value << 4 | digit;
   if (at == begin || at - begin > 16 || at == end || *at != ',') return false;
   const char* const size = ++at;
   while (at != end && *at >= '0' && *at <= '9') ++at;

@@ -52,7 +52,7 @@ Result<std::uint32_t> Accesses::space(std::string_view id) {
 }
 
 Result<std::uint32_t> Accesses::add_leaf(std::uint32_t page, std::uint32_t thread, std::uint32_t structure) {
-  const auto leaf = pages_.add(page, thread, structure);
+  auto leaf = pages_.add(page, thread, structure);
   if (!leaf) return leaf;
   // What it is called is known in the end; until then, where it is.
   if (Status ok = tell_leaf(*leaf, {{"path1", std::to_string(pages_[page].number)}, {"base", "None"}}); !ok)

@@ -124,8 +124,10 @@ Result<Zoomed> ModelSource::zoom(const ZoomRequest& request, const store::Resume
     return internal::wrong("--operator " + request.op.text() + ": " + request.input +
                            " is a model: it has its values, and no events to measure");
   std::vector<std::string> names;
+  names.reserve(model_.states);
   for (std::size_t x = 0; x < model_.states; ++x) names.push_back(model_.state_label(x));
   std::vector<model::StateInfo> states;
+  states.reserve(names.size());
   for (const std::string& name : names)
     states.push_back({name, static_cast<model::StateFamily>(wire::family_by_name(name, wire::FAMILY_OTHER))});
   for (const Status& ok :

@@ -39,7 +39,7 @@ Result<TimeNs> time_of(const char* option, const std::string& text, TimeNs origi
 Status write_one(const exporting::Job& job, const exporting::ArchiveTable& table, const std::string& path) {
   auto out = OutFile::create(path);
   if (!out) return tl::unexpected(out.error());
-  const Status s = exporting::write_table(job, table, **out);
+  Status s = exporting::write_table(job, table, **out);
   if (!(*out)->good() || s) return (*out)->commit();
   return s;
 }

@@ -37,7 +37,7 @@ Status write_sqlite(const Job& job, const std::string& output) {
     if (Status ok = (*file)->make(t.table); !ok) return ok;
   for (const ArchiveTable& t : *wanted) {
     if (is_about_the_run(t)) continue;  // has what was found on the way: last
-    const Status ok = fill_with(job, t, **file);
+    Status ok = fill_with(job, t, **file);
     if (!ok && !(job.request.table.empty() && may_be_left_out(ok.error()))) return ok;
     if (ok) continue;
     job.found.notes.push_back(std::string(t.table.name) + ": left out: " + ok.error().message);

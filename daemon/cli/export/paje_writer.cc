@@ -179,8 +179,8 @@ PajeWriter::PajeWriter(OutFile& out, const store::Resume& all, TimeNs from, Time
       if (l.attributes.contains(level.attribute)) leaf.types.push_back(level.attribute);
     leaf.types.resize(leaf.names.size(), "leaf");  // without a thread that is the only one
   }
-  for (std::uint16_t s = 0; s < all.states.size(); ++s)
-    last_state_.push_back(!imported_ && is_last_state(all.states[StateId(s)].name));
+  for (const model::StateInfo& s : all.states.states())
+    last_state_.push_back(!imported_ && is_last_state(s.name));
   header();
   // Who reads it again makes leaves by the types of states that it knows when a container begins.
   for (std::size_t l = 0; l < leaves_.size(); ++l) {

@@ -47,8 +47,14 @@ std::string create_statement(const Table& table, TimeNs zero) {
       case Column::Kind::kMoment: {
         const std::string ns = sql_name(trace_time_name(name));
         // The nearest double, which is what a program reads in CSV.
-        out += ns + " INTEGER, " + sql_name(name) + " REAL GENERATED ALWAYS AS ((" + ns + " - " +
-               std::to_string(zero.value) + ") / 1e9) VIRTUAL";
+        out += ns;
+        out += " INTEGER, ";
+        out += sql_name(name);
+        out += " REAL GENERATED ALWAYS AS ((";
+        out += ns;
+        out += " - ";
+        out += std::to_string(zero.value);
+        out += ") / 1e9) VIRTUAL";
         break;
       }
     }
