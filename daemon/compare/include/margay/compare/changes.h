@@ -41,7 +41,7 @@ struct ChangeOptions {
   // told: runs differ by so much without a reason that anybody would look for. Of a baseline of kManyRuns
   // and more a quarter of it, for then it is known by how much these do.
   double least_of_phase = 0.015;
-  double least_of_itself = 0.035;
+  double least_of_itself = 0.03;
   static constexpr std::size_t kManyRuns = 4;
   // The state that stands for time in which resources were ready to run and not let, beside what they were in
   // then; -1: there is none. What is no more than that changed by in the same resources is not reported: it
