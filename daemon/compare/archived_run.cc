@@ -116,6 +116,10 @@ Status ArchivedRun::find_stretch(const StretchWords& words) {
   };
   if (Status s = moment(words.from, from); !s) return s;
   if (Status s = moment(words.to, to); !s) return s;
+  const auto nothing = [&] {
+    return fail(ErrorCode::kNotFound, name_ + ": nothing is kept of this stretch of the run");
+  };
+  if (to <= from) return nothing();
   for (std::size_t level = 0; level < extent->levels.size(); ++level) {
     const daemon::ZoomExtent::Kept& kept = extent->levels[level];
     if (!kept.any) continue;
@@ -127,8 +131,7 @@ Status ArchivedRun::find_stretch(const StretchWords& words) {
                                        extent->levels.end(), [](const auto& l) { return l.any; });
     if (first_ <= last_ && (last_.value - first_.value < kMostSlices || coarsest)) break;
   }
-  if (to <= from || last_ < first_)
-    return fail(ErrorCode::kNotFound, name_ + ": nothing is kept of this stretch of the run");
+  if (last_ < first_) return nothing();
   if (last_.value - first_.value >= 16 * kMostSlices)
     return fail(ErrorCode::kLimit,
                 name_ + ": too long for its slices; give a shorter stretch, ARCHIVE@FROM..TO");
@@ -192,13 +195,13 @@ std::vector<std::size_t> ArchivedRun::slices_of(const std::vector<std::uint32_t>
 Result<RunInBlocks> ArchivedRun::in_blocks(const Place& place,
                                            const std::function<void(double share)>& progress) const {
   const std::size_t phases = place.blocks_of_phase.size();
-  std::uint64_t numbers = 0;
+  std::uint64_t numbers = 2 * kBlocks * place.resources;  // of a state, and of waiting (changes.h)
   for (const std::size_t blocks : place.blocks_of_phase) numbers += blocks * place.resources * place.states;
-  if (numbers > kMostBytes / sizeof(double))
-    return fail(ErrorCode::kLimit,
-                name_ + ": " + std::to_string(place.resources) + " resources of " +
-                    std::to_string(place.states) + " states in " + std::to_string(phases) +
-                    " phases take more than 1 GiB; compare a stretch, ARCHIVE@FROM..TO, or --by run");
+  if (numbers > kMostBytes / sizeof(double) / place.runs)
+    return fail(ErrorCode::kLimit, name_ + ": " + std::to_string(place.resources) + " resources of " +
+                                       std::to_string(place.states) + " states in " + std::to_string(phases) +
+                                       " phases of " + std::to_string(place.runs) +
+                                       " runs take more than 1 GiB; compare fewer runs, or --by run");
   RunInBlocks out;
   out.name = name_;
   out.slice_seconds = static_cast<double>(meta().levels[level_.value].value) * kNanosecond;

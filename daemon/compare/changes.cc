@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include "margay/statistics/student.h"
@@ -100,41 +101,40 @@ class Phase {
     return runs_[r].all_work > 0 ? sum / runs_[r].all_work * scale(r) : 0;
   }
 
-  // By how much the run typically differs from the baseline. `of` gives it of a run of the baseline and a
-  // block. Where a phase's edges lie matters for sums, of what size `size` says; what compares parts of the
-  // same slices does not depend on it.
+  // By how much the run typically differs from the baseline: `from_each`, by block, from each of its runs.
+  // Where a phase's edges lie matters for sums, of what size `size` says; what compares parts of the same
+  // slices does not depend on it.
   // `between`: what the baseline's runs differ by is known of more than this measure.
   enum class Edges { kMatter, kDoNot };
   struct Between {
     double variance = 0, freedom = 0;
   };
-  template <class Of>
-  Typical difference(const Of& of, double size, Edges edges,
+  Typical difference(const std::vector<Spent>& from_each, double size, Edges edges,
                      const std::optional<Between>& between = {}) const {
-    const auto n = static_cast<double>(baselines());
-    Spent mean{};
-    std::vector<double> each;
-    for (std::size_t r = 0; r < baselines(); ++r) {
-      Spent one{};
-      for (std::size_t k = 0; k < blocks_; ++k) one[k] = of(r, k), mean[k] += one[k] / n;
-      each.push_back(typical(one, blocks_).is);
-    }
-    Typical out = typical(mean, blocks_);
+    Typical out = typical(mean(from_each), blocks_);
     const double share = edges == Edges::kMatter && seconds_ > 0 ? size / seconds_ : 0;
     out.error = std::max(std::sqrt(out.error * out.error + edges_ * share * share), kFinest * size);
-    if (each.size() < 2) return out;
+    if (from_each.size() < 2) return out;
     // What the baseline's runs differ by: of their mean and one more.
-    const Between runs = between ? *between : between_runs(each);
-    const Typical by_runs{out.is, std::sqrt(runs.variance * (1 + 1 / n)), runs.freedom};
+    const Between runs = between ? *between : between_runs(from_each);
+    const double more = 1 + 1 / static_cast<double>(from_each.size());
+    const Typical by_runs{out.is, std::sqrt(runs.variance * more), runs.freedom};
     return by_runs.chance() > out.chance() ? by_runs : out;
   }
-  // Of a measure of the run less that of each of the baseline's.
-  static Between between_runs(const std::vector<double>& each) {
-    const auto n = static_cast<double>(each.size());
+  Between between_runs(const std::vector<Spent>& from_each) const {
+    const auto n = static_cast<double>(from_each.size());
+    std::vector<double> each;
     double middle = 0;
+    for (const Spent& one : from_each) each.push_back(typical(one, blocks_).is), middle += each.back() / n;
     Between out{0, n - 1};
-    for (const double e : each) middle += e / n;
     for (const double e : each) out.variance += (e - middle) * (e - middle) / (n - 1);
+    return out;
+  }
+  // Block by block.
+  static Spent mean(std::span<const Spent> of) {
+    Spent out{};
+    for (const Spent& one : of)
+      for (std::size_t k = 0; k < kBlocks; ++k) out[k] += one[k] / static_cast<double>(of.size());
     return out;
   }
 
@@ -161,6 +161,13 @@ class Phase {
   double edges_ = 0, seconds_ = 0;
 };
 
+struct Stretch {
+  std::size_t first = 0, last = 0;  // of the hierarchy's order
+  std::size_t size() const { return last - first; }
+  bool touches(const Stretch& other) const { return first < other.last && other.first < last; }
+  auto operator<=>(const Stretch&) const = default;
+};
+
 // What one state took in one phase, of any resources that follow each other in the hierarchy.
 class StateSums {
  public:
@@ -179,11 +186,18 @@ class StateSums {
     }
   }
   std::size_t leaves() const { return leaves_; }
-  // Of [first, last) in the hierarchy's order, the sum; one a run.
-  void add(std::size_t first, std::size_t last, double factor, std::vector<Spent>& to) const {
-    to.resize(sums_.size());
-    for (std::size_t r = 0; r < sums_.size(); ++r)
-      for (std::size_t k = 0; k < kBlocks; ++k) to[r][k] += factor * (sums_[r][last][k] - sums_[r][first][k]);
+  // Of these stretches of the hierarchy's order the mean of a resource; one a run.
+  std::vector<Spent> mean(std::span<const Stretch> of) const {
+    std::vector<Spent> out(sums_.size());
+    std::size_t leaves = 0;
+    for (const Stretch& s : of) {
+      leaves += s.size();
+      for (std::size_t r = 0; r < sums_.size(); ++r)
+        for (std::size_t k = 0; k < kBlocks; ++k) out[r][k] += sums_[r][s.last][k] - sums_[r][s.first][k];
+    }
+    for (Spent& run : out)
+      for (double& x : run) x /= static_cast<double>(std::max<std::size_t>(leaves, 1));
+    return out;
   }
 
  private:
@@ -191,24 +205,9 @@ class StateSums {
   std::vector<std::vector<Spent>> sums_;  // [run][leaf in order]
 };
 
-struct Stretch {
-  std::size_t first = 0, last = 0;  // of the hierarchy's order
-  std::size_t size() const { return last - first; }
-  bool touches(const Stretch& other) const { return first < other.last && other.first < last; }
-};
-
-std::vector<Spent> mean_of(const StateSums& sums, std::span<const Stretch> of, std::size_t& leaves) {
-  std::vector<Spent> out;
-  leaves = 0;
-  for (const Stretch& s : of) sums.add(s.first, s.last, 1, out), leaves += s.size();
-  for (Spent& run : out)
-    for (double& x : run) x /= static_cast<double>(std::max<std::size_t>(leaves, 1));
-  return out;
-}
-
 // All but these, which are apart from each other.
 std::vector<Stretch> rest_of(std::vector<Stretch> these, std::size_t leaves) {
-  std::sort(these.begin(), these.end(), [](const Stretch& a, const Stretch& b) { return a.first < b.first; });
+  std::sort(these.begin(), these.end());
   std::vector<Stretch> out;
   std::size_t at = 0;
   for (const Stretch& s : these) {
@@ -230,19 +229,17 @@ class Search {
       if (n.leaf_count > 0 && n.leaf_count < hierarchy.leaf_count())
         nodes_.push_back({n.first_leaf, std::size_t{n.first_leaf} + n.leaf_count});
     // A node with one child is that child.
-    std::sort(nodes_.begin(), nodes_.end(), [](const Stretch& a, const Stretch& b) {
-      return a.first != b.first ? a.first < b.first : a.last < b.last;
-    });
-    nodes_.erase(std::unique(nodes_.begin(), nodes_.end(),
-                             [](const Stretch& a, const Stretch& b) {
-                               return a.first == b.first && a.last == b.last;
-                             }),
-                 nodes_.end());
+    std::sort(nodes_.begin(), nodes_.end());
+    nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
   }
 
   Changes operator()() {
-    for (std::uint32_t phase = 0; phase < run_.phases.size(); ++phase) look(phase, /*count=*/true);
-    for (std::uint32_t phase = 0; phase < run_.phases.size(); ++phase) look(phase, /*count=*/false);
+    for (std::uint32_t phase = 0; phase < run_.phases.size(); ++phase) {
+      ++out_.looked_at;
+      for (std::size_t state = 0; state < states_; ++state)
+        if (takes_time(phase, state)) out_.looked_at += 1 + nodes_.size();
+    }
+    for (std::uint32_t phase = 0; phase < run_.phases.size(); ++phase) look(phase);
     const auto cost = [&](const Change& c) {
       return std::max(std::fabs(c.typical), std::fabs(c.apart)) * weight(c);
     };
@@ -259,16 +256,26 @@ class Search {
                : static_cast<double>(c.resources.size()) / static_cast<double>(hierarchy_.leaf_count());
   }
 
-  void look(std::uint32_t phase, bool count) {
+  // Whether the state has enough of the phase in any of the runs.
+  bool takes_time(std::uint32_t phase, std::size_t state) const {
+    return std::any_of(runs_.begin(), runs_.end(), [&](const RunInBlocks* run) {
+      double sum = 0;
+      for (const Block& b : run->phases[phase].blocks)
+        for (std::size_t i = state; i < b.spent.size(); i += states_) sum += b.spent[i];
+      const double all = run->phases[phase].seconds * static_cast<double>(hierarchy_.leaf_count());
+      return all > 0 && sum >= kLeastShare * all;
+    });
+  }
+
+  void look(std::uint32_t phase) {
     const Phase in(baseline_, run_, phase, options_);
     const Stretch all{0, hierarchy_.leaf_count()};
     state_ = -1;
     waits_.reset();
-    if (options_.waiting >= 0 && !count)
-      waits_.emplace(runs_, phase, states_, static_cast<std::size_t>(options_.waiting), hierarchy_);
-    if (count) {
-      ++out_.looked_at;
-    } else if (options_.per == Per::kRun) {
+    if (options_.waiting >= 0)
+      waits_ = std::make_unique<StateSums>(runs_, phase, states_, static_cast<std::size_t>(options_.waiting),
+                                           hierarchy_);
+    if (options_.per == Per::kRun) {
       Change time = measured(in, phase, -1, in.time());
       time.a = 0;
       for (const RunInBlocks& r : baseline_)
@@ -278,23 +285,10 @@ class Search {
       out_.overall.push_back(std::move(time));
     }
     for (std::size_t state = 0; state < states_; ++state) {
-      const StateSums sums(runs_, phase, states_, state, hierarchy_);
+      if (!takes_time(phase, state)) continue;
       state_ = static_cast<std::int32_t>(state);
-      std::size_t leaves = 0;
-      const std::vector<Spent> spent = mean_of(sums, std::span(&all, 1), leaves);
-      double most = 0;
-      for (std::size_t r = 0; r < spent.size(); ++r) {
-        double sum = 0;
-        for (const double s : spent[r]) sum += s;
-        const double seconds = runs_[r]->phases[phase].seconds;
-        most = std::max(most, seconds > 0 ? sum / seconds : 0);
-      }
-      if (most < kLeastShare) continue;
-      if (count) {
-        out_.looked_at += 1 + nodes_.size();
-        continue;
-      }
-      Change whole = measured(in, phase, static_cast<std::int32_t>(state), spent);
+      const StateSums sums(runs_, phase, states_, state, hierarchy_);
+      Change whole = measured(in, phase, state_, sums.mean(std::span(&all, 1)));
       tell(in, sums, whole);
       out_.overall.push_back(std::move(whole));
     }
@@ -309,11 +303,11 @@ class Search {
     out.b = in.whole(spent, baselines);
     if (in.blocks() < 2) return out;
     const std::vector<Spent> u = in.projected(spent);
-    Spent before{};
+    std::vector<Spent> from_each(baselines);
     for (std::size_t r = 0; r < baselines; ++r)
-      for (std::size_t k = 0; k < in.blocks(); ++k) before[k] += u[r][k] / static_cast<double>(baselines);
-    const Typical d = in.difference([&](std::size_t r, std::size_t k) { return u[baselines][k] - u[r][k]; },
-                                    std::max(out.a, out.b), Phase::Edges::kMatter);
+      for (std::size_t k = 0; k < in.blocks(); ++k) from_each[r][k] = u[baselines][k] - u[r][k];
+    const Spent before = Phase::mean(std::span(u).first(baselines));
+    const Typical d = in.difference(from_each, std::max(out.a, out.b), Phase::Edges::kMatter);
     const double half = statistics::student_quantile(kInterval, d.freedom) * d.error;
     out.known = true;
     out.typical = d.is, out.of = typical(before, in.blocks()).is;
@@ -334,8 +328,7 @@ class Search {
   // By how much more, or less, these waited for a CPU: what a change of so much may have come from.
   double more_waiting(const Phase& in, std::span<const Stretch> of) const {
     if (!waits_ || in.blocks() < 2) return 0;
-    std::size_t n = 0;
-    return measured(in, 0, options_.waiting, mean_of(*waits_, of, n)).typical;
+    return measured(in, 0, options_.waiting, waits_->mean(of)).typical;
   }
   double limit() const {
     return options_.false_alarm / static_cast<double>(std::max<std::uint64_t>(out_.looked_at, 1));
@@ -344,38 +337,34 @@ class Search {
     return c.known && c.chance < limit() && matters(in, c.typical, c.a, c.b, more_waiting(in, of));
   }
 
-  // By how much these differ from the others. With a pool, only what that varies by from run to run of the
-  // baseline is added to it.
+  // By how much these differ from the others, by block, from each run of the baseline. `these_spent`,
+  // `others`: means of theirs.
+  static std::vector<Spent> blocks_apart(const Phase& in, const std::vector<Spent>& these_spent,
+                                         const std::vector<Spent>& others) {
+    const std::vector<Spent> s = in.projected(these_spent), o = in.projected(others);
+    const std::size_t run = in.baselines();
+    std::vector<Spent> out(run);
+    for (std::size_t r = 0; r < run; ++r)
+      for (std::size_t k = 0; k < in.blocks(); ++k)
+        // What slows all by the same part slows these by as much.
+        out[r][k] = o[r][k] > kComparable * s[r][k] ? s[run][k] - s[r][k] * o[run][k] / o[r][k]
+                                                    : (s[run][k] - s[r][k]) - (o[run][k] - o[r][k]);
+    return out;
+  }
   struct Apart {
     Typical from_others;
     bool matters = false;
   };
   Apart apart(const Phase& in, const StateSums& sums, std::span<const Stretch> these,
-              std::span<const Stretch> others, Phase::Between* pool = nullptr) const {
-    std::size_t n = 0;
-    const std::vector<Spent> these_spent = mean_of(sums, these, n);
-    const std::vector<Spent> s = in.projected(these_spent), o = in.projected(mean_of(sums, others, n));
-    const std::size_t run = in.baselines();
-    const auto block = [&](std::size_t r, std::size_t k) {
-      // What slows all by the same part slows these by as much.
-      if (o[r][k] > kComparable * s[r][k]) return s[run][k] - s[r][k] * o[run][k] / o[r][k];
-      return (s[run][k] - s[r][k]) - (o[run][k] - o[r][k]);
-    };
+              std::span<const Stretch> others) const {
+    const std::vector<Spent> spent = sums.mean(these);
     double a = 0;
-    for (std::size_t r = 0; r < run; ++r) a += in.whole(these_spent, r) / static_cast<double>(run);
-    const double b = in.whole(these_spent, run);
+    for (std::size_t r = 0; r < in.baselines(); ++r)
+      a += in.whole(spent, r) / static_cast<double>(in.baselines());
+    const double b = in.whole(spent, in.baselines());
     Apart out;
-    if (pool != nullptr) {
-      std::vector<double> each;
-      for (std::size_t r = 0; r < run; ++r) {
-        Spent one{};
-        for (std::size_t k = 0; k < in.blocks(); ++k) one[k] = block(r, k);
-        each.push_back(typical(one, in.blocks()).is);
-      }
-      pool->variance += Phase::between_runs(each).variance;
-      return out;
-    }
-    out.from_others = in.difference(block, std::max(a, b), Phase::Edges::kDoNot, between_);
+    out.from_others = in.difference(blocks_apart(in, spent, sums.mean(others)), std::max(a, b),
+                                    Phase::Edges::kDoNot, between_);
     out.matters = matters(in, out.from_others.is, a, b, 0);
     return out;
   }
@@ -400,8 +389,7 @@ class Search {
 
   Change of_some(const Phase& in, const StateSums& sums, std::uint32_t phase, std::int32_t state,
                  std::span<const Stretch> some) const {
-    std::size_t n = 0;
-    Change out = measured(in, phase, state, mean_of(sums, some, n));
+    Change out = measured(in, phase, state, sums.mean(some));
     for (const Stretch& s : some)
       for (std::size_t i = s.first; i < s.last; ++i)
         out.resources.push_back(hierarchy_.leaf_order()[i].value);
@@ -467,7 +455,9 @@ class Search {
     Phase::Between pool;
     for (std::size_t i = 0; i < sums.leaves(); ++i) {
       const Stretch one{i, i + 1};
-      static_cast<void>(apart(in, sums, std::span(&one, 1), rest_of({one}, sums.leaves()), &pool));
+      const std::vector<Stretch> others = rest_of({one}, sums.leaves());
+      pool.variance +=
+          in.between_runs(blocks_apart(in, sums.mean(std::span(&one, 1)), sums.mean(others))).variance;
     }
     const auto n = static_cast<double>(sums.leaves());
     // They are apart from each other, so that one of them is no news.
@@ -487,8 +477,8 @@ class Search {
   const ChangeOptions& options_;
   std::vector<const RunInBlocks*> runs_;
   std::vector<Stretch> nodes_;
-  std::optional<StateSums> waits_;  // of the phase that is looked at
-  std::int32_t state_ = -1;         // that is looked at
+  std::unique_ptr<StateSums> waits_;  // of the phase that is looked at
+  std::int32_t state_ = -1;           // that is looked at
   std::optional<Phase::Between> between_;
   Changes out_;
 };

@@ -35,8 +35,8 @@ Status write_file(const std::string& path, const std::string& text) {
 void add_compare_command(CLI::App& command, CompareRequest& r) {
   command.description(
       R"(Say what differs between two runs: in which phase, in which state, in which resources, by how
-much, and how sure that is. Nothing is reported that is not sure: once in 100 comparisons of equal
-runs anything is.
+much, and how sure that is. Nothing is reported that is not sure, as far as what varies within the
+runs tells: once in 100 comparisons of equal runs anything is.
 
   margay compare before.margay after.margay
   margay compare mon.margay tue.margay wed.margay thu.margay     the last with those before

@@ -98,11 +98,9 @@ std::string heads(const ComparedRuns& c) {
 
 std::string phases_table(const ComparedRuns& c, const Words& words) {
   text::Table table({"phase", ">A", ">B", ">B - A", "typically (95 % within)", ""});
-  double mean = 0;
   for (const Change& change : c.changes.overall) {
     if (change.state >= 0) continue;
-    mean = change.a;
-    const bool only_a = change.b <= 0 && mean > 0, only_b = mean <= 0 && change.b > 0;
+    const bool only_a = change.b <= 0 && change.a > 0, only_b = change.a <= 0 && change.b > 0;
     table.add({safe(c.phases[change.phase]), seconds_of(change.a), seconds_of(change.b),
                seconds_of(change.change(), true), change.known ? words.typical(change) : "",
                only_a                  ? "only in A"
@@ -184,7 +182,7 @@ std::string comparison_text(const ComparedRuns& c, const std::vector<JudgedRule>
   std::string out = heads(c);
   out += c.same_work ? "They make the same calls: compared is the time that the same work took.\n"
                      : "They do not make the same calls: phases that are alike are compared.\n";
-  for (const std::string& n : c.notes) out += safe(n) + "\n";
+  for (const std::string& n : c.notes) out += text::printable(n) + "\n";
   if (c.per == compare::Per::kRun) out += "\n" + phases_table(c, words);
   out += "\n";
   if (c.changes.told.empty()) {

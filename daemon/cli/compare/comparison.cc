@@ -80,6 +80,9 @@ class Comparing {
   Result<ComparedRuns> operator()(const std::function<void(double share)>& progress) {
     if (request_.runs.size() < 2)
       return fail(ErrorCode::kInvalidArgument, "give two archives, or a baseline of several and one more");
+    auto view = view_of(request_.view);
+    if (!view) return tl::unexpected(view.error());
+    view_ = std::move(*view);
     bool all = true;
     for (const std::string& words : request_.runs) {
       auto run = ArchivedRun::open(words);
@@ -88,6 +91,7 @@ class Comparing {
       all = all && run->is_all();
       runs_.push_back(std::move(*run));
     }
+    if (Status s = check_view(runs_.front().leaves(), view_); !s) return fail(s.error(), "--view");
     out_.per = request_.per == "run"      ? compare::Per::kRun
                : request_.per == "second" ? compare::Per::kSecond
                : all                      ? compare::Per::kRun
@@ -204,9 +208,10 @@ class Comparing {
   Status compare_blocks(const std::function<void(double share)>& progress) {
     std::vector<compare::RunInBlocks> blocks;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
-      ArchivedRun::Place place{
-          phase_of_[r],       blocks_,           state_to_[r], leaf_to_[r], out_.options.waiting,
-          out_.states.size(), out_.leaves.size()};
+      ArchivedRun::Place place{phase_of_[r],         blocks_,
+                               state_to_[r],         leaf_to_[r],
+                               out_.options.waiting, out_.states.size(),
+                               out_.leaves.size(),   runs_.size()};
       auto in_blocks = runs_[r].in_blocks(place, [&](double share) {
         if (progress) progress((static_cast<double>(r) + share) / static_cast<double>(runs_.size()));
       });
@@ -229,9 +234,7 @@ class Comparing {
       out_.runs.push_back(std::move(of));
       blocks.push_back(std::move(*in_blocks));
     }
-    const auto view = view_of(request_.view);
-    if (!view) return tl::unexpected(view.error());
-    const model::Hierarchy hierarchy(out_.leaves, *view);
+    const model::Hierarchy hierarchy(out_.leaves, view_);
     out_.options.per = out_.per;
     out_.options.same_work = out_.same_work;
     out_.changes = compare::changes(std::span(blocks).first(blocks.size() - 1), blocks.back(),
@@ -241,6 +244,7 @@ class Comparing {
 
   const CompareRequest& request_;
   ComparedRuns out_;
+  model::View view_;
   std::vector<ArchivedRun> runs_;
   std::vector<std::vector<std::int32_t>> leaf_to_, state_to_;
   std::vector<std::vector<std::uint32_t>> phase_of_;

@@ -36,7 +36,8 @@ Result<StretchWords> parse_stretch(const std::string& words);
 class ArchivedRun {
  public:
   static constexpr std::int64_t kMostSlices = 8192;
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // of blocks
+  // Of the blocks of all runs of a comparison, and what is summed of them.
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
   // `words` as the user gave them; they are the run's name.
   static Result<ArchivedRun> open(const std::string& words);
@@ -64,6 +65,7 @@ class ArchivedRun {
     std::vector<std::int32_t> state_to, leaf_to;
     std::int32_t waiting_to = -1;  // the state for time of waiting for a CPU; -1: it is left out
     std::size_t states = 0, resources = 0;
+    std::size_t runs = 2;  // that share kMostBytes
   };
   Result<RunInBlocks> in_blocks(const Place& place,
                                 const std::function<void(double share)>& progress = {}) const;
