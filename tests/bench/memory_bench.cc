@@ -4,11 +4,6 @@
 // Made here: 16 loops in turns, two instructions and one access to data each (of four, two read, one writes,
 // one does both), 4096 pages of data; pages are those of arrays that are gone through, and of a stack. Each
 // is measured three times in turns and the fastest told, in processor time of one core (user + system).
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +16,7 @@
 
 #include "margay/import/archive_writer.h"
 #include "margay/import/format.h"
+#include "process_time.h"
 
 namespace {
 
@@ -51,31 +47,6 @@ bool make_trace(const std::string& path, std::uint64_t lines) {
                  address, code + i % 96 + 4);
   }
   return true;
-}
-
-double seconds_of(const rusage& use) {
-  const auto s = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return s(use.ru_utime) + s(use.ru_stime);
-}
-
-// Of a process that runs `work`; negative: it failed.
-double measured(const std::function<int()>& work) {
-  const pid_t child = fork();
-  if (child == 0) std::_Exit(work());
-  int status = 0;
-  rusage use{};
-  if (child < 0 || wait4(child, &status, 0, &use) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return -1;
-  return seconds_of(use);
-}
-
-int count_lines(const std::string& path) {
-  const int null = open("/dev/null", O_WRONLY);
-  dup2(null, STDOUT_FILENO);
-  execlp("wc", "wc", "-l", path.c_str(), static_cast<char*>(nullptr));
-  return 127;
 }
 
 // Reads it into `to`, and tells how many accesses there are.
@@ -120,7 +91,10 @@ int main(int argc, char** argv) {
     std::function<int()> work;
     double best = -1;
   };
-  std::vector<Run> runs = {{"wc -l", [&] { return count_lines(path); }},
+  std::vector<Run> runs = {{"wc -l",
+                            [&] {
+                              return bench::become({"wc", "-l", path});
+                            }},
                            {"reader alone",
                             [&] {
                               std::uint64_t ignored = 0;
@@ -131,7 +105,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 3; ++round)
     for (Run& r : runs) {
       fs::remove_all(archive);
-      const double s = measured(r.work);
+      const double s = bench::measured(r.work);
       if (s >= 0 && (r.best < 0 || s < r.best)) r.best = s;
     }
   std::printf("%s: %lu accesses, %.1f MB\n%-20s %9s %13s %10s\n", number ? "made here" : path.c_str(),

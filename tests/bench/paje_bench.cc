@@ -3,11 +3,6 @@
 //
 // Each is measured three times in turns and the fastest told, in processor time of one core (user + system):
 // that of the reader alone (text to records), and of the whole import (slices, archive, raw events).
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +15,7 @@
 
 #include "margay/import/archive_writer.h"
 #include "margay/import/format.h"
+#include "process_time.h"
 #include "support/paje_header.h"
 
 namespace {
@@ -63,34 +59,6 @@ void make_trace(const std::string& path, std::uint64_t lines) {
     depth[r] += pop ? -1 : 1;
     out << line;
   }
-}
-
-double seconds_of(const rusage& use) {
-  const auto s = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return s(use.ru_utime) + s(use.ru_stime);
-}
-
-// Of a process that runs `work` or becomes a program; negative: it failed.
-double measured(const std::function<int()>& work) {
-  const pid_t child = fork();
-  if (child == 0) std::_Exit(work());
-  int status = 0;
-  rusage use{};
-  if (child < 0 || wait4(child, &status, 0, &use) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return -1;
-  return seconds_of(use);
-}
-
-int become(std::vector<std::string> words) {
-  const int null = open("/dev/null", O_WRONLY);
-  dup2(null, STDOUT_FILENO);
-  std::vector<char*> arguments;
-  for (std::string& w : words) arguments.push_back(w.data());
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  return 127;
 }
 
 int read_alone(const std::string& path) {
@@ -140,11 +108,11 @@ int main(int argc, char** argv) {
   const std::string archive = dir + "/a";
   std::vector<Run> runs = {{"wc -l",
                             [&] {
-                              return become({"wc", "-l", path});
+                              return bench::become({"wc", "-l", path});
                             }},
                            {"pj_dump -q",
                             [&] {
-                              return become({"pj_dump", "-q", path});
+                              return bench::become({"pj_dump", "-q", path});
                             }},
                            {"reader alone", [&] { return read_alone(path); }},
                            {"import, model only", [&] { return import(path, archive, false); }},
@@ -152,7 +120,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 3; ++round)
     for (Run& r : runs) {
       fs::remove_all(archive);
-      const double s = measured(r.work);
+      const double s = bench::measured(r.work);
       if (s >= 0 && (r.best < 0 || s < r.best)) r.best = s;
     }
   fs::remove_all(dir);
