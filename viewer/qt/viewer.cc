@@ -141,7 +141,8 @@ Result<scene::Subject> subject_of(const Wanted& w, bool archive, const Session& 
     if (archive && bounds && bounds->to > bounds->from) s.time = bounds;
     return s;
   }
-  // As the time axis counts: from the run's begin. A model begins at a time of its own, and counts from 0.
+  // As the time axis counts: from the run's begin. A model, and a replay of a part, begins later
+  // or earlier than what it counts from.
   TimeNs zero = bounds ? bounds->from : TimeNs();
   if (const wire::Report* r = session.report(); r != nullptr && r->slice_ns() > 0)
     zero = r->has_replay() && r->run_begin_ns() != r->replay().begin_ns()
